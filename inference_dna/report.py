@@ -1,0 +1,26 @@
+"""What `dna digest` prints: every digest of a genome under its name."""
+
+from __future__ import annotations
+
+from inference_dna.digest import ALGORITHM
+from inference_dna.genome import SECTIONS, parse_genome
+
+DIGESTS = (*SECTIONS, "stack", "artifact", "runtime")
+
+
+def digest_report(genome_text: str | bytes, input_hash: str = "") -> dict[str, str]:
+    """Compute all digests of a genome document and the DNA of one answer.
+
+    Args:
+        genome_text: The document.
+        input_hash: 64 bare hex, or the empty text for the DNA that `/healthz` shows.
+
+    Returns:
+        The five sections, `stack`, `artifact` and `runtime`, each `sha256:<64 hex>` as dna.md writes digests outside
+        hashed texts, and `dna`, 16 hex.
+
+    Raises:
+        Refused: The genome or the input hash breaks a rule of dna.md.
+    """
+    digests = parse_genome(genome_text).digests
+    return {name: ALGORITHM + getattr(digests, name) for name in DIGESTS} | {"dna": digests.dna(input_hash)}
