@@ -1,0 +1,24 @@
+"""What a request says about where it wants to go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRequest:
+    """The parts of a request that routing reads (clients.md section 2), as sent.
+
+    Attributes:
+        model_id: The model named by path, header or body; None where none of them names one.
+        selectors: What path, `X-Model-Preference` and body ask for, in this order, only those that were sent.
+        dna_prefix: `X-Inference-DNA-Prefix`: only instances whose DNA starts so may answer.
+        dna_wish: `X-Inference-DNA`: among fit instances those sharing the longest prefix come first.
+        sticky_key: Key of the canary bucket: what the route's `sticky` names, else the request id.
+    """
+
+    model_id: str | None = None
+    selectors: tuple[str, ...] = ()
+    dna_prefix: str | None = None
+    dna_wish: str | None = None
+    sticky_key: str = ""

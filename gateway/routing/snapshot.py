@@ -1,0 +1,129 @@
+"""The snapshot: all documents and instances of one generation, immutable, always belonging together.
+
+A request is decided on one snapshot from its first byte to its last decision. Lists that a request walks are short
+and made ahead (`ready`, `ranked`, `slices`): deciding a request never scans the fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from contracts.contract import Contract
+from contracts.route import Route
+from contracts.selector import Exact, Range
+from contracts.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an instance gets no request now.
+
+    `step` is one of the words of the routing table (`draining`, `unverified`, `suspect`, `ejected`, `down`);
+    `cause` is the sentence part behind it (`digest differs`, `connection refused`).
+    """
+
+    step: str
+    cause: str
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.cause}" if self.cause else self.step
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One worker process the gateway can dial, as routing sees it.
+
+    Two snapshots hold the same object for an instance whose state did not change.
+    """
+
+    id: str
+    """What people see: `host:port`, with the base path where there is one. Unique within a version."""
+    url: str
+    """The base URL as the contract states it."""
+    host: str
+    port: int
+    tls: bool
+    base_path: str
+    model_id: str
+    version: Version
+    weight: float = 1.0
+    max_in_flight: int = 64
+    refusal: Refusal | None = None
+    """None: may get requests."""
+    verified: bool = False
+    dna: str | None = None
+    digest: str | None = None
+    boot_id: str | None = None
+    gpu_name: str | None = None
+    ready_since: float = 0.0
+    """Monotonic second at which it last became ready; slow start counts from here."""
+    back_at: float | None = None
+    """Monotonic second at which it may be ready again, where that is known."""
+    key: tuple[str, str, str] = field(init=False, repr=False, compare=False)
+    """Identifies the instance across snapshots: model id, printed version, base URL."""
+    authority: str = field(init=False, repr=False, compare=False)
+    """`host:port` as it stands in `Host` (RFC 3986 section 3.2): IPv6 in brackets."""
+
+    def __post_init__(self) -> None:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        object.__setattr__(self, "key", (self.model_id, str(self.version), self.url))
+        object.__setattr__(self, "authority", f"{host}:{self.port}")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    """One contract with its instances."""
+
+    contract: Contract
+    instances: tuple[Instance, ...] = ()
+    ready: tuple[Instance, ...] = ()
+    """Those without a refusal, in the order of `instances`."""
+    tied: bool = False
+    """Another build of the same precedence exists and neither came first: ranges use neither (routing.md section 2)."""
+
+    @property
+    def version(self) -> Version:
+        """The version this view is of."""
+        return self.contract.version
+
+
+@dataclass(frozen=True, slots=True)
+class CanarySlice:
+    """The part of [0, 1) that one canary rule owns."""
+
+    low: float
+    high: float
+    version: Version
+    dna_prefix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """All versions of one model and its route."""
+
+    model_id: str
+    versions: Mapping[Version, VersionView] = field(default_factory=lambda: MappingProxyType({}))
+    ranked: tuple[VersionView, ...] = ()
+    """Highest precedence first, the order in which ranges look."""
+    route: Route | None = None
+    default: Exact | Range | None = None
+    """The route's default, an alias looked up already."""
+    slices: tuple[CanarySlice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All documents and instances of one generation."""
+
+    generation: int = 0
+    models: Mapping[str, ModelView] = field(default_factory=lambda: MappingProxyType({}))
+
+    def version(self, model_id: str, version: Version) -> VersionView | None:
+        """Find one version of one model; None where this generation has no such contract."""
+        model = self.models.get(model_id)
+        return model.versions.get(version) if model else None
+
+
+EMPTY = Snapshot()
