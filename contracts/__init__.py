@@ -1,0 +1,1 @@
+"""What a version promises: documents, versions, verdicts, canary arithmetic. Pure."""
