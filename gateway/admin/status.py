@@ -1,0 +1,215 @@
+"""Show what is known, as people and programs read it: pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from contracts.contract import Contract
+from contracts.faults import Fault
+from contracts.terms import Enforcement
+from gateway.admin.models import (
+    CanaryStatus,
+    DocumentStatus,
+    FaultStatus,
+    InForceStatus,
+    InstanceStatus,
+    Models,
+    ModelStatus,
+    ProbeStatus,
+    SourceStatus,
+    Status,
+    VersionStatus,
+)
+from gateway.control.documents import SHA_SHOWN, Document, Documents, DocumentState
+from gateway.control.standing import InstanceKey, Probe, Tracked, gpu_name
+from gateway.control.watcher import SourceState
+from gateway.health.identity import Identity
+from gateway.routing.snapshot import Instance, ModelView, Snapshot, VersionView
+
+_WORST_FIRST = {DocumentState.REJECTED: 0, DocumentState.MISSING: 1, DocumentState.OK: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The two clocks, read once, and the moment the process started."""
+
+    now: float
+    wall: float
+    started: float
+    """Epoch second."""
+
+    def ago(self, at: float) -> float:
+        """Seconds since a monotonic second."""
+        return round(max(0.0, self.now - at), 3)
+
+    def date(self, at: float) -> datetime:
+        """The date of a monotonic second."""
+        return datetime.fromtimestamp(self.wall - (self.now - at), UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the status is made of, taken at one moment."""
+
+    snapshot: Snapshot
+    documents: Documents
+    tracked: Mapping[InstanceKey, Tracked]
+    source: SourceState
+    moment: Moment
+
+
+def status_of(
+    seen: Seen, *, gateway: str, program: str, ready: bool, draining: bool, in_flight: Callable[[Instance], int]
+) -> Status:
+    """Show everything, what is amiss first."""
+    entries = sorted(seen.documents.entries.values(), key=lambda entry: (_WORST_FIRST[entry.state], entry.key))
+    ones = sorted(seen.tracked.values(), key=_order)
+    by_identity = Counter(one.identity.identity.value for one in ones)
+    by_state = Counter(entry.state.value for entry in entries)
+    return Status(
+        gateway=gateway,
+        program=program,
+        generation=seen.snapshot.generation,
+        config_hash=seen.documents.sha,
+        started_at=datetime.fromtimestamp(seen.moment.started, UTC),
+        uptime_seconds=round(seen.moment.wall - seen.moment.started, 3),
+        ready=ready,
+        draining=draining,
+        source=source_status(seen.source, seen.moment),
+        documents_by_state={state.value: by_state[state.value] for state in DocumentState},
+        instances_by_identity={identity.value: by_identity[identity.value] for identity in Identity},
+        documents=[_document(entry) for entry in entries],
+        instances=[_instance(one, seen.moment, in_flight) for one in ones],
+    )
+
+
+def source_status(source: SourceState, moment: Moment) -> SourceStatus:
+    """Show the source."""
+    return SourceStatus(
+        kind=source.kind,
+        place=source.place,
+        ok=source.ok,
+        problems=list(source.problems),
+        last_read_seconds_ago=None if source.last_read_at is None else moment.ago(source.last_read_at),
+        last_good_at=None if source.last_good_at is None else datetime.fromtimestamp(source.last_good_at, UTC),
+    )
+
+
+def _order(one: Tracked) -> tuple[bool, bool, str, tuple[object, ...], str]:
+    """Those in doubt, then those that get no requests, then the rest, by model and version."""
+    instance = one.instance
+    in_doubt = one.identity.identity in {Identity.EJECTED, Identity.SUSPECT}
+    precedence = instance.version.precedence
+    return (not in_doubt, instance.refusal is None, instance.model_id, precedence, instance.id)
+
+
+def _document(entry: Document) -> DocumentStatus:
+    return DocumentStatus(
+        key=entry.key,
+        kind=entry.kind,
+        origin=entry.origin,
+        state=entry.state.value,
+        faults=_faults(entry.faults),
+        warnings=_faults(entry.warnings),
+        in_force=InForceStatus(sha=entry.in_force.sha[:SHA_SHOWN], generation=entry.in_force.generation)
+        if entry.in_force
+        else None,
+        note=_note(entry),
+    )
+
+
+def _faults(faults: Iterable[Fault]) -> list[FaultStatus]:
+    return [FaultStatus(path=fault.path, message=fault.message) for fault in faults]
+
+
+def _note(entry: Document) -> str:
+    contract = entry.in_force.value if entry.in_force else None
+    if not isinstance(contract, Contract):
+        return ""
+    if contract.enforcement is Enforcement.OBSERVE:
+        return "observe: identity is only watched, nothing is ejected"
+    if not contract.dna:
+        return "accepts no DNA yet, so it serves nothing"
+    if not contract.instances and not contract.service:
+        return "has no instances, so it serves nothing"
+    return ""
+
+
+def _instance(one: Tracked, moment: Moment, in_flight: Callable[[Instance], int]) -> InstanceStatus:
+    instance, stated = one.instance, one.stated.observation if one.stated else None
+    return InstanceStatus(
+        id=instance.id,
+        url=instance.url,
+        model_id=instance.model_id,
+        version=str(instance.version),
+        ready=instance.refusal is None,
+        reason=str(instance.refusal or ""),
+        identity=one.identity.identity.value,
+        identity_reason=one.identity.reason,
+        strikes=one.identity.strikes,
+        liveness=one.liveness.liveness.value,
+        liveness_reason=one.liveness.cause,
+        dna=one.identity.dna,
+        digest=one.identity.digest,
+        assurance=one.identity.assurance,
+        enforcement=one.contract.enforcement.value,
+        gpu=gpu_name(stated.hardware) if stated else None,
+        boot_id=instance.boot_id,
+        in_flight=in_flight(instance),
+        max_in_flight=instance.max_in_flight,
+        last_probe=_probe(one.probe, moment) if one.probe else None,
+    )
+
+
+def _probe(probe: Probe, moment: Moment) -> ProbeStatus:
+    return ProbeStatus(
+        at=moment.date(probe.at),
+        seconds_ago=moment.ago(probe.at),
+        outcome=probe.outcome.value,
+        detail=probe.detail,
+        http_status=probe.observation.http,
+        duration_ms=round(probe.seconds * 1000, 3),
+    )
+
+
+# models ---------------------------------------------------------------------------------------------------------------
+
+
+def models_of(snapshot: Snapshot) -> Models:
+    """Show every model with its versions and route."""
+    models = sorted(snapshot.models.values(), key=lambda model: model.model_id)
+    return Models(generation=snapshot.generation, models=[_model(model) for model in models])
+
+
+def _model(model: ModelView) -> ModelStatus:
+    route = model.route
+    return ModelStatus(
+        model_id=model.model_id,
+        default=route.default.text if route and route.default else None,
+        aliases={name: selector.text for name, selector in route.aliases.items()} if route else {},
+        canary_rules=[
+            CanaryStatus(
+                version=str(rule.version), traffic_percentage=rule.traffic_percentage, dna_prefix=rule.dna_prefix
+            )
+            for rule in (route.canary_rules if route else ())
+        ],
+        versions=[_version(view) for view in model.ranked],
+    )
+
+
+def _version(view: VersionView) -> VersionStatus:
+    contract = view.contract
+    return VersionStatus(
+        version=str(view.version),
+        status=contract.status.value,
+        enforcement=contract.enforcement.value,
+        instances=len(view.instances),
+        ready=len(view.ready),
+        tied=view.tied,
+        deprecated_at=contract.deprecated_at,
+        sunset_at=contract.sunset_at,
+        successor=str(contract.successor) if contract.successor else None,
+    )

@@ -1,0 +1,1 @@
+"""The `dna` command. Heavy imports stand inside the sub-commands."""

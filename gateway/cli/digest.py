@@ -1,0 +1,26 @@
+"""`dna digest`: every digest of a genome document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gateway.cli.files import read_bytes
+from gateway.cli.output import Format, Stop, print_json, print_table
+from inference_dna.canonical import Refused
+from inference_dna.report import digest_report
+
+
+def print_digests(genome: Path, *, input_hash: str, output: Format) -> None:
+    """Print the five section digests, `stack`, `artifact`, `runtime` and `dna`.
+
+    Raises:
+        Stop: The genome or the input hash is refused.
+    """
+    try:
+        report = digest_report(read_bytes(genome), input_hash)
+    except Refused as refused:
+        raise Stop(f"{genome}: {refused}") from refused
+    if output is Format.JSON:
+        print_json(report)
+    else:
+        print_table(("NAME", "DIGEST"), report.items())

@@ -1,0 +1,162 @@
+"""What the states of a version's instances mean for requests: pure, one version at a time.
+
+Under `enforce` an instance is ready only if it is verified and up. Under `observe` identity is watched and reported,
+and an instance that answered a probe is ready. Panic uses outliers again and nothing else: identity has no panic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from contracts.contract import Contract
+from contracts.terms import Enforcement, Status
+from gateway.health import identity as identities
+from gateway.health.identity import Identity, IdentityState
+from gateway.health.liveness import NEW as NEVER_PROBED
+from gateway.health.liveness import DownBy, Liveness, LivenessState, ProbeOutcome
+from gateway.health.outliers import may_serve, panics
+from gateway.health.probe_schedule import QUICK_S
+from gateway.routing.snapshot import Instance, Refusal
+from inference_dna.observation import Observation
+
+InstanceKey = tuple[str, str, str]
+"""Model id, printed version, base URL."""
+
+_DRAINING = Refusal("draining", "the version is being taken out of service")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The last probe of an instance.
+
+    Attributes:
+        at: Monotonic second at which it ended.
+        outcome: How it ended.
+        seconds: How long it took.
+        detail: What went wrong, in words; empty where nothing did.
+        observation: What the instance stated.
+        started_at: Monotonic second at which it was sent.
+    """
+
+    at: float
+    outcome: ProbeOutcome
+    seconds: float
+    detail: str
+    observation: Observation
+    started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """One instance with everything known of it.
+
+    Attributes:
+        instance: As routing sees it.
+        contract: The contract it is held to.
+        added_at: Monotonic second from which it is held to this contract.
+        identity: Identity state.
+        liveness: Liveness state.
+        probe: The last probe.
+        stated: The last probe that said something of identity; judged again when the contract changes.
+    """
+
+    instance: Instance
+    contract: Contract
+    added_at: float
+    identity: IdentityState = identities.NEW
+    liveness: LivenessState = NEVER_PROBED
+    probe: Probe | None = None
+    stated: Probe | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """No probe has come back yet."""
+        return self.probe is None and self.liveness.down_by is DownBy.NEW
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How many of a version's instances caps and panic count.
+
+    Attributes:
+        eligible: Those that identity lets answer.
+        up: How many of them are up.
+        outliers: How many of them are down as outliers.
+    """
+
+    eligible: int
+    up: int
+    outliers: int
+
+    @property
+    def panic(self) -> bool:
+        """Outliers are used again."""
+        return self.outliers > 0 and panics(self.eligible, self.up)
+
+
+def head_count(tracked: Sequence[Tracked]) -> Head:
+    """Count the instances of one version."""
+    eligible = [one for one in tracked if _identity_allows(one)]
+    return Head(
+        len(eligible),
+        sum(one.liveness.liveness is Liveness.UP for one in eligible),
+        sum(one.liveness.down_by is DownBy.OUTLIER for one in eligible),
+    )
+
+
+def stand(one: Tracked, *, panic: bool, now: float) -> Instance:
+    """Show an instance to routing; the same object as before where nothing that routing reads changed."""
+    refusal = refusal_of(one, panic=panic)
+    observation = one.stated.observation if one.stated else None
+    was_ready = one.instance.refusal is None and one.instance.ready_since > 0.0
+    seen = replace(
+        one.instance,
+        refusal=refusal,
+        verified=one.identity.identity is Identity.VERIFIED,
+        dna=one.identity.dna,
+        digest=one.identity.digest,
+        boot_id=observation.boot_id if observation else None,
+        gpu_name=gpu_name(observation.hardware) if observation else None,
+        ready_since=0.0 if refusal else (one.instance.ready_since if was_ready else now),
+        back_at=_back_at(one) if refusal else None,
+    )
+    return one.instance if seen == one.instance else seen
+
+
+def _back_at(one: Tracked) -> float | None:
+    """When it may be ready again, where that is known: after its outlier time, or its next probe while suspect."""
+    if one.identity.identity is Identity.SUSPECT:
+        return one.identity.doubted_at + QUICK_S
+    return one.liveness.back_at
+
+
+def refusal_of(one: Tracked, *, panic: bool) -> Refusal | None:
+    """Say why an instance gets no request; None where it may, in the order of routing.md section 1."""
+    if one.contract.status is not Status.ACTIVE:
+        return _DRAINING
+    if not _identity_allows(one):
+        return Refusal(one.identity.identity.value, _identity_cause(one))
+    if not may_serve(one.liveness, panic=panic):
+        return Refusal(Liveness.DOWN.value, one.liveness.cause)
+    return None
+
+
+def _identity_allows(one: Tracked) -> bool:
+    return one.identity.identity is Identity.VERIFIED or one.contract.enforcement is Enforcement.OBSERVE
+
+
+def _identity_cause(one: Tracked) -> str:
+    """Why it is not verified; where nothing is known of it, why that is so."""
+    never_stated = one.identity == identities.NEW
+    return one.liveness.cause if never_stated and one.liveness.cause else one.identity.reason
+
+
+def gpu_name(hardware: Mapping[str, object] | None) -> str | None:
+    """Name the first accelerator of a hardware section; small workers write `gpu_name` or `gpu`."""
+    if hardware is None:
+        return None
+    accelerators = hardware.get("accelerators")
+    first = accelerators[0] if isinstance(accelerators, list) and accelerators else None
+    names = (first.get("name") if isinstance(first, dict) else None, hardware.get("gpu_name"), hardware.get("gpu"))
+    return next((name for name in names if isinstance(name, str) and name), None)

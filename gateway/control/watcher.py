@@ -1,0 +1,125 @@
+"""The loop from the source to the snapshot: read, assemble, apply; and what is known of the source itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gateway.control.assemble import assemble, confirm_removal
+from gateway.control.documents import Documents, DocumentState
+from gateway.sources.reading import Reading, Source
+from gateway.telemetry.changes import Change, ChangeKind, Listener
+
+
+class Applied(Protocol):
+    """Who holds the documents (the fleet)."""
+
+    @property
+    def documents(self) -> Documents:
+        """The documents and their states."""
+        ...
+
+    def apply(self, documents: Documents) -> None:
+        """Put documents in force."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """What is known of the source.
+
+    Attributes:
+        kind: `files` or `consul`.
+        place: Where it is, for people.
+        ok: The last reading may be trusted as a whole.
+        problems: What was wrong with it.
+        last_read_at: Monotonic second of the last reading; None before the first.
+        last_good_at: Epoch second of the last good one; None before the first.
+    """
+
+    kind: str
+    place: str
+    ok: bool = False
+    problems: tuple[str, ...] = ()
+    last_read_at: float | None = None
+    last_good_at: float | None = None
+
+
+class NothingReadable(Exception):
+    """The source shows nothing at all, so nothing can be confirmed as gone."""
+
+
+class Watcher:
+    """Brings what the source holds into force.
+
+    Args:
+        source: Where documents come from.
+        fleet: Holds them.
+        listener: Is told when the source fails and recovers.
+        now: Monotonic clock.
+        wall: Epoch clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        fleet: Applied,
+        listener: Listener,
+        now: Callable[[], float],
+        wall: Callable[[], float],
+    ) -> None:
+        self._source = source
+        self._fleet = fleet
+        self._listener = listener
+        self._now = now
+        self._wall = wall
+        self._applied: Reading | None = None
+        self._lock = asyncio.Lock()
+        self.state = SourceState(source.kind, source.place)
+        """What is known of the source."""
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            await self.round()
+
+    async def round(self) -> None:
+        """Wait for one reading and bring it into force."""
+        reading = await self._source.read()
+        if reading is not self._applied:
+            async with self._lock:
+                # In a thread: ten thousand changed documents are seconds of parsing.
+                self._fleet.apply(await asyncio.to_thread(assemble, self._fleet.documents, reading))
+            self._applied = reading
+        self._note(reading)  # only now: who hears of a good reading may rely on its documents
+
+    async def prune(self) -> tuple[str, ...]:
+        """Let every missing document go, as the operator confirmed; return their keys.
+
+        Raises:
+            NothingReadable: The source shows no document and says that it cannot be trusted.
+        """
+        async with self._lock:
+            reading = self._applied
+            if reading is None or (not reading.ok and not reading.documents):
+                raise NothingReadable(f"{self._source.place} cannot be read now, so nothing was removed")
+            entries = self._fleet.documents.entries.items()
+            missing = tuple(sorted(key for key, entry in entries if entry.state is DocumentState.MISSING))
+            self._source.forget(missing)
+            self._fleet.apply(await asyncio.to_thread(confirm_removal, self._fleet.documents))
+        return missing
+
+    def _note(self, reading: Reading) -> None:
+        before = self.state
+        self.state = replace(before, ok=reading.ok, problems=reading.problems, last_read_at=self._now())
+        if reading.ok:
+            self.state = replace(self.state, last_good_at=self._wall())
+        generation = self._fleet.documents.generation
+        if not reading.ok and (before.ok or before.problems != reading.problems):
+            reason = "; ".join(reading.problems)
+            self._listener(Change(ChangeKind.SOURCE_FAILED, generation, reason=reason, source="documents"))
+        if reading.ok and not before.ok and before.last_read_at is not None:
+            self._listener(Change(ChangeKind.SOURCE_RECOVERED, generation, source="documents"))

@@ -1,0 +1,199 @@
+"""Reads one answer of a worker, strictly: bytes in, head and body pieces out; no socket, no clock (http.md 4.2).
+
+What cannot be framed in exactly one way is malformed, never guessed. Each answer has a reader, and so a parser, of its
+own: nothing of an earlier message can be left in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import httptools
+
+from gateway.proxy.limits import Limits
+from gateway.proxy.request import Header
+
+_NO_BODY = frozenset({204, 304})
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+_MAX_LENGTH_DIGITS = 18
+_KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class AnswerHead:
+    """The final head of a worker's answer.
+
+    `length` is the declared body length, None for a chunked body. `has_body` is False for HEAD, 204 and 304.
+    """
+
+    status: int
+    headers: list[Header]
+    length: int | None
+    has_body: bool
+
+
+class _Malformed(Exception):
+    """Raised inside parser callbacks: this answer cannot be trusted."""
+
+
+class AnswerReader:
+    """Reads one answer.
+
+    Attributes:
+        head: The final head, once it is complete and sound; interim ones are passed over.
+        complete: The answer ended by its own framing.
+        surplus: Bytes followed its end.
+        broken: Why the answer cannot be trusted any further; "" while it can.
+        keep: The worker keeps the connection.
+    """
+
+    __slots__ = (
+        "_head_bytes", "_head_only", "_headers", "_limits", "_parser", "_pieces", "broken", "complete", "head", "keep",
+        "surplus",
+    )  # fmt: skip
+
+    def __init__(self, limits: Limits, *, head_only: bool) -> None:
+        self._limits = limits
+        self._head_only = head_only
+        self._headers: list[Header] = []
+        self._pieces: list[bytes] = []
+        self._head_bytes = 0
+        self.head: AnswerHead | None = None
+        self.complete = self.surplus = self.keep = False
+        self.broken = ""
+        self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
+
+    @property
+    def is_reusable(self) -> bool:
+        """The connection is where both sides agree that the answer ended, and the worker keeps it."""
+        return self.complete and self.keep and not self.surplus
+
+    def feed(self, data: bytes) -> None:
+        """Take one read."""
+        parser = self._parser
+        if parser is None or self.broken:
+            return
+        if self.head is None:
+            self._head_bytes += len(data)
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.broken = "the worker switched protocols unasked"
+        except httptools.HttpParserCallbackError as error:
+            if not isinstance(error.__context__, _Malformed):
+                raise
+            self.broken = str(error.__context__)
+        except httptools.HttpParserError as error:
+            if self.complete:
+                self.surplus = True
+            else:
+                self.broken = f"the answer is not well-formed HTTP: {error}"
+        if self.head is None and not self.broken and self._head_bytes > self._limits.max_worker_head:
+            self.broken = self._head_too_large()
+
+    def take_body(self) -> bytes:
+        """Give the body bytes that were read since the last call, transfer coding removed."""
+        pieces = self._pieces
+        if len(pieces) == 1:
+            body = pieces[0]
+        elif pieces:
+            body = b"".join(pieces)
+        else:
+            return b""
+        self._pieces = []
+        return body
+
+    def kept_s(self) -> float | None:
+        """Give the seconds for which the worker says it keeps the connection; None where it does not say."""
+        if self.head is None:
+            return None
+        for name, _, value in self.head.headers:
+            if name == b"keep-alive" and (timeout := _KEEP_ALIVE_TIMEOUT.search(value)) is not None:
+                return float(timeout[1])
+        return None
+
+    def close(self) -> None:
+        """Let go of the parser, which refers back to this reader."""
+        self._parser = None
+
+    # parser callbacks ---------------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """A message after the complete one is bytes nobody asked for."""
+        if self.complete:
+            self.surplus = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header line of the head; drop trailers."""
+        if self.head is None:
+            self._headers.append((name.lower(), name, value.strip(b" \t")))
+
+    def on_headers_complete(self) -> None:
+        """Check the head's framing and keep it; interim answers are passed over."""
+        parser, headers = self._parser, self._headers
+        if self.head is not None or parser is None:
+            return
+        status = parser.get_status_code()
+        self._check_size(headers)
+        if 100 <= status < 200 and status != 101:
+            self._headers = []
+            self._head_bytes = 0
+            return
+        if not 200 <= status <= 599:
+            raise _Malformed(f"status {status} is no final answer")
+        version = parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise _Malformed(f"HTTP/{version} is not spoken here")
+        has_body = not self._head_only and status not in _NO_BODY
+        length = self._body_length(headers, version, has_body=has_body)
+        self.keep = parser.should_keep_alive()
+        self.head = AnswerHead(status, headers, length, has_body)
+        # llhttp cannot know that no body follows an answer to HEAD, whatever its length says.
+        self.complete = self._head_only
+
+    def on_body(self, data: bytes) -> None:
+        """Keep a piece of the body."""
+        if self.complete:
+            self.surplus = True
+        elif self.head is None:
+            raise _Malformed("an interim answer has a body")
+        else:
+            self._pieces.append(data)
+
+    def on_message_complete(self) -> None:
+        """The answer ended by its own framing, unless it was an interim one."""
+        self.complete = self.head is not None
+
+    # checks -------------------------------------------------------------------------------------------------------
+
+    def _check_size(self, headers: list[Header]) -> None:
+        if len(headers) > self._limits.max_worker_headers:
+            raise _Malformed(f"the answer has more than {self._limits.max_worker_headers} header lines")
+        # Lines are only added up where the bytes of this head and of what came behind it could be too many.
+        if self._head_bytes > self._limits.max_worker_head:
+            size = sum(len(name) + len(value) + 4 for _, name, value in headers)
+            if size > self._limits.max_worker_head:
+                raise _Malformed(self._head_too_large())
+
+    def _head_too_large(self) -> str:
+        return f"the answer's head is larger than {self._limits.max_worker_head} bytes"
+
+    @staticmethod
+    def _body_length(headers: list[Header], version: str, *, has_body: bool) -> int | None:
+        """Give the declared length, None for chunks; refuse what two readers could frame differently."""
+        framing = [(name, value) for name, _, value in headers if name in _FRAMING]
+        if len(framing) > 1:
+            raise _Malformed("the answer's framing is stated more than once")
+        if not framing:
+            if has_body:
+                raise _Malformed("the answer has neither a length nor chunks: its end cannot be told from a cut")
+            return 0
+        name, value = framing[0]
+        if name == b"content-length":
+            if not value.isdigit() or len(value) > _MAX_LENGTH_DIGITS:
+                raise _Malformed("the answer's length is not a number")
+            return int(value)
+        if value.lower() != b"chunked" or version == "1.0":
+            raise _Malformed("the answer's transfer coding is not exactly `chunked`")
+        return None

@@ -1,0 +1,130 @@
+"""Takes the chunked coding off a request body, strictly (RFC 9112 section 7.1).
+
+llhttp tells neither where a chunked message ends inside a read nor how much was spent on extensions, so this is our
+own: it stops at the exact byte, and what is no body is bounded. It accepts less than llhttp, never more.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gateway.proxy.limits import Limits
+from gateway.proxy.problem import malformed, refuse
+
+_SIZE_LINE = re.compile(
+    rb"0*([0-9A-Fa-f]{1,16})"
+    rb"(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]++"
+    rb"""(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++|"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*+"))?)*+"""
+    rb"\r\n"
+)
+_OPEN_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]++(?:;[\t -~\x80-\xff]*+)?\r?)?")
+_TRAILER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]++):[\t -~\x80-\xff]*+\r\n")
+_OPEN_TRAILER = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++(?::[\t -~\x80-\xff]*+)?)?\r?")
+_GOVERNING = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade"})
+"""Trailers that other readers obey too late; RFC 9110 section 6.5.1 forbids them."""
+_SIZE_DIGITS = 16
+
+
+class ChunkDecoder:
+    """Decodes one body into `body`; `trailers` counts the lines that were dropped behind it."""
+
+    __slots__ = (
+        "_in_trailers", "_left", "_limits", "_max_body", "_open", "_spent", "_trailer_bytes", "body", "trailers",
+    )  # fmt: skip
+
+    def __init__(self, limits: Limits, *, max_body: int) -> None:
+        self._limits = limits
+        self._max_body = max_body
+        self._open = b""
+        self._left = 0
+        """Bytes of the current chunk still to come, its CRLF included; 0 between chunks."""
+        self._in_trailers = False
+        self._spent = 0
+        """Bytes that went to extensions and leading zeros."""
+        self._trailer_bytes = 0
+        self.body = bytearray()
+        self.trailers = 0
+
+    def feed(self, data: bytes) -> bytes | None:
+        """Take bytes; give what stands behind the end of the body, None while it is open.
+
+        Raises:
+            Refused: The coding is broken, or a limit is.
+        """
+        if self._open:
+            data, self._open = self._open + data, b""
+        at = 0
+        while not self._in_trailers:
+            if self._left:
+                at = self._read_data(data, at)
+                if self._left:
+                    return None
+            line = _SIZE_LINE.match(data, at)
+            if line is None:
+                self._keep_open_size(data[at:])
+                return None
+            at = line.end()
+            self._begin_chunk(line)
+        return self._read_trailers(data, at)
+
+    def _begin_chunk(self, line: re.Match[bytes]) -> None:
+        digits = line[1]
+        self._spend(line.end() - line.start() - 2 - len(digits))
+        size = int(digits, 16)
+        if size == 0:
+            self._in_trailers = True
+            return
+        if len(self.body) + size > self._max_body:
+            raise refuse(413, "payload_too_large", f"The body is larger than {self._max_body} bytes.")
+        self._left = size + 2
+
+    def _spend(self, extra: int) -> None:
+        self._spent += extra
+        if self._spent > self._limits.max_chunk_extension:
+            raise malformed(f"Chunk extensions take more than {self._limits.max_chunk_extension} bytes.")
+
+    def _keep_open_size(self, rest: bytes) -> None:
+        if _OPEN_SIZE_LINE.fullmatch(rest) is None:
+            raise malformed("A chunk size is not hexadecimal digits and CRLF.")
+        # What the line costs at the least once it is complete.
+        if self._spent + len(rest) - 1 - _SIZE_DIGITS > self._limits.max_chunk_extension:
+            self._spend(len(rest) - 1 - _SIZE_DIGITS)
+        self._open = rest
+
+    def _read_data(self, data: bytes, at: int) -> int:
+        """Take bytes of the current chunk and of its CRLF; give the place behind them."""
+        wanted = self._left - 2
+        if wanted > 0:
+            piece = data[at : at + wanted]
+            self.body += piece
+            self._left -= len(piece)
+            at += len(piece)
+            if self._left > 2:
+                return at
+        end = data[at : at + self._left]
+        if not b"\r\n"[2 - self._left :].startswith(end):
+            raise malformed("Chunk data does not end in CRLF.")
+        self._left -= len(end)
+        return at + len(end)
+
+    def _read_trailers(self, data: bytes, at: int) -> bytes | None:
+        """Drop trailers, counted and bounded, up to the empty line that ends the message."""
+        most = self._limits.max_trailer
+        while not data.startswith(b"\r\n", at):
+            line = _TRAILER.match(data, at)
+            if line is None:
+                rest = data[at:]
+                if _OPEN_TRAILER.fullmatch(rest) is None:
+                    raise malformed("A trailer is no header line.")
+                self._open = rest
+                if rest != b"\r" and self._trailer_bytes + len(rest) > most:
+                    raise malformed(f"Trailers take more than {most} bytes.")
+                return None
+            if line[1].lower() in _GOVERNING:
+                raise malformed("A trailer speaks of the framing or the connection of the message it ends.")
+            self._trailer_bytes += line.end() - at
+            if self._trailer_bytes > most:
+                raise malformed(f"Trailers take more than {most} bytes.")
+            self.trailers += 1
+            at = line.end()
+        return data[at + 2 :]

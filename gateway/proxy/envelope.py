@@ -1,0 +1,124 @@
+"""What a request body says of routing: `model` and `stream`, read without parsing the rest (clients.md section 1)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+
+from gateway.proxy.problem import Refused, refuse
+
+_MODEL_KEY = re.compile(rb'"(?:m|\\u006[dD])(?:o|\\u006[fF])(?:d|\\u0064)(?:e|\\u0065)(?:l|\\u006[cC])"\s*:')
+_BLANKS = re.compile(rb"[ \t\r\n]*")
+_MAX_MODEL_KEYS = 1000
+
+
+class _Fields(msgspec.Struct):
+    model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    stream: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_FIELDS = msgspec.json.Decoder(_Fields)
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Routing facts of a JSON body.
+
+    Attributes:
+        model_id: The model named, without selector; None where the member is absent.
+        selector: What stood behind `@`; None where nothing did.
+        stream: True only for a literal `true`.
+        model_span: Where the value of `model` stands in the body; only where it carried a selector.
+    """
+
+    model_id: str | None = None
+    selector: str | None = None
+    stream: bool = False
+    model_span: tuple[int, int] | None = None
+
+
+EMPTY = Envelope()
+
+
+def read_envelope(body: bytes) -> Envelope:
+    """Read `model` and `stream` of a JSON object; a body that is no JSON object says nothing.
+
+    Raises:
+        Refused: `model` stands there twice or is not text, or it stands in what is no sound JSON: a worker that reads
+            more leniently could see another model or version than was routed.
+    """
+    if not body.lstrip(b" \t\r\n").startswith(b"{"):
+        return EMPTY
+    try:
+        fields = _FIELDS.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        if _MODEL_KEY.search(body) is not None:
+            raise _unreadable("The body names a model but is not JSON that can be read.") from None
+        return EMPTY
+    stream = fields.stream is not msgspec.UNSET and bytes(fields.stream) == b"true"
+    if fields.model is msgspec.UNSET:
+        return Envelope(stream=stream)
+    raw = bytes(fields.model)
+    keys = _model_keys(body)
+    if len(keys) != 1:
+        raise _unreadable("The body names `model` twice; name it once.")
+    model_id, mark, selector = _text(raw).partition("@")
+    if not model_id:
+        raise refuse(400, "model_required", "`model` is empty; name a model.", close=False)
+    if not mark:
+        return Envelope(model_id, stream=stream)
+    start = _after_blanks(body, keys[0].end())
+    return Envelope(model_id, selector, stream, (start, start + len(raw)))
+
+
+def without_selector(body: bytes, envelope: Envelope) -> bytes:
+    """Replace `"model": "name@selector"` by `"model": "name"`: workers know no selectors. Nothing else changes."""
+    if envelope.model_span is None:
+        return body
+    start, end = envelope.model_span
+    return body[:start] + msgspec.json.encode(envelope.model_id) + body[end:]
+
+
+def _model_keys(body: bytes) -> list[re.Match[bytes]]:
+    """Find the members named `model` of the outermost object, however their name is written."""
+    found = list(islice(_MODEL_KEY.finditer(body), _MAX_MODEL_KEYS + 1))
+    if len(found) < 2:
+        return found
+    if len(found) > _MAX_MODEL_KEYS:
+        raise _unreadable(f"The body names `model` more than {_MAX_MODEL_KEYS} times.")
+    return _outermost(body, found)
+
+
+def _outermost(body: bytes, found: list[re.Match[bytes]]) -> list[re.Match[bytes]]:
+    """Tell members of the outermost object from deeper ones: give each a name of its own, and decode that."""
+    # More NULs than stand in the whole body: no name that the client chose is the same.
+    mark = "\0" * (body.count(b"\\u0000") + 1)
+    parts, at = [], 0
+    for number, key in enumerate(found):
+        parts += [body[at : key.start()], msgspec.json.encode(f"{mark}{number}"), b":"]
+        at = key.end()
+    try:
+        members = _MEMBERS.decode(b"".join([*parts, body[at:]]))
+    except msgspec.DecodeError:
+        raise _unreadable("The body names a model but is not JSON that can be read.") from None
+    return [key for number, key in enumerate(found) if f"{mark}{number}" in members]
+
+
+def _after_blanks(body: bytes, at: int) -> int:
+    blanks = _BLANKS.match(body, at)
+    return blanks.end() if blanks is not None else at
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return msgspec.json.decode(raw, type=str)
+    except msgspec.DecodeError:
+        raise _unreadable("`model` must be text.") from None
+
+
+def _unreadable(detail: str) -> Refused:
+    return refuse(400, "bad_request", detail, close=False)

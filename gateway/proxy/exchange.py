@@ -1,0 +1,355 @@
+"""One routed request with its answer, to the last byte out.
+
+The story: `start` picks an instance → an `Attempt` brings a checked answer → `on_data` relays it → `_end`, the one
+place every exchange passes, once.
+
+The version is pinned. Second attempts stay inside it but look at the newest snapshot: an instance that was ejected a
+moment ago must not be picked from an older one.
+"""
+
+from __future__ import annotations
+
+from gateway.health.liveness import ExchangeOutcome
+from gateway.health.retry_after import retry_after_s
+from gateway.proxy.answer import AnswerHead
+from gateway.proxy.attempt import Attempt
+from gateway.proxy.attempts import Again, after_failure, after_refused_answer
+from gateway.proxy.decide import Ticket
+from gateway.proxy.identity import Checked
+from gateway.proxy.outgoing import outgoing_message, request_line
+from gateway.proxy.own import OwnAnswer, from_problem, known_of
+from gateway.proxy.plane import DataPlane
+from gateway.proxy.problem import Problem
+from gateway.proxy.relay import Client, Relay
+from gateway.proxy.request import Request
+from gateway.proxy.stamps import lifecycle_stamps, route_stamps, worker_stamps
+from gateway.proxy.times import Times, utc
+from gateway.proxy.upstream import Failure
+from gateway.routing.decision import NoInstance, Rejection
+from gateway.routing.pickers import pick
+from gateway.routing.snapshot import VersionView
+from gateway.telemetry.access import AccessRecord
+
+_CODES = {
+    Failure.REFUSED: "upstream_connect",
+    Failure.UNREACHABLE: "upstream_connect",
+    Failure.CONNECT_TIMEOUT: "upstream_connect",
+    Failure.NO_SOCKET: "upstream_connect",
+    Failure.STALE: "upstream_reset",
+    Failure.RESET: "upstream_reset",
+    Failure.MALFORMED: "upstream_malformed",
+    Failure.TRUNCATED: "upstream_truncated",
+}
+
+
+class Exchange:
+    """One request on its way. Made by the connection that read it; ends by itself or when the client leaves."""
+
+    __slots__ = (
+        "_attempt", "_attempts", "_checked", "_client", "_code", "_done", "_failure", "_is_paused",
+        "_message", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_tried", "_version_key",
+        "_view", "_waiting", "request", "request_id", "waits_until",
+    )  # fmt: skip
+
+    def __init__(
+        self, plane: DataPlane, client: Client, request: Request, ticket: Ticket, *, request_id: str, arrived_at: float
+    ) -> None:
+        self._plane = plane
+        self._client = client
+        self._ticket = ticket
+        self._snapshot = ticket.snapshot
+        self._view: VersionView = ticket.route.view
+        self._version_key = (ticket.route.model.model_id, str(ticket.route.view.version))
+        self._relay = Relay(client, request, keep_alive=request.keep_alive and not plane.draining)
+        self._times = Times(arrived_at)
+        self._attempt: Attempt | None = None
+        self._checked: Checked | None = None
+        self._message = b""
+        self._rejected: list[Rejection] = []
+        self._tried: list[tuple[str, str, str]] = []
+        self._attempts = 0
+        self._code: str | None = None
+        self._failure = ("", "")
+        self._waiting = self._done = self._is_paused = False
+        self.request = request
+        self.request_id = request_id
+        self.waits_until = 0.0
+
+    # attempts -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Send the request on its way."""
+        self._plane.exchanges.add(self)
+        returned = self._ticket.route.canary_returned
+        if returned is not None:
+            self._plane.report.canary_returned(self._version_key[0], str(returned))
+        self._try()
+
+    def _try(self) -> None:
+        """Pick an instance of the pinned version and send the request to it."""
+        plane, ticket = self._plane, self._ticket
+        picked = pick(
+            self._view,
+            dna_prefix=ticket.route.dna_prefix,
+            dna_wish=ticket.asking.route.dna_wish,
+            in_flight=plane.in_flight,
+            excluded=self._tried,
+            draw=plane.draw(),
+            now=plane.now(),
+            slow_start_s=plane.slow_start_s,
+        )
+        if isinstance(picked, NoInstance):
+            self._no_instance(picked)
+            return
+        instance = picked.instance
+        self._attempts += 1
+        self._tried.append(instance.key)
+        if not self._message:
+            self._message = outgoing_message(
+                self.request, ticket.asking, request_id=self.request_id, peer=self._client.peer
+            )
+        self._attempt = attempt = Attempt(plane, self, instance, self._view, self._snapshot)
+        line = request_line(self.request, ticket.target, instance)
+        attempt.begin(line + self._message, is_head_request=self.request.method == "HEAD")
+
+    def _try_another(self, code: str, detail: str) -> None:
+        """Ask another instance of the same version; where there is none, answer with what happened."""
+        self._failure = (code, detail)
+        self.admit()
+
+    def _no_instance(self, outcome: NoInstance) -> None:
+        plane = self._plane
+        if outcome.status == 429:
+            if not self._waiting:
+                self._waiting = True
+                self.waits_until = plane.now() + plane.limits.admission_wait_s
+            capacity = plane.capacity(self._view)
+            if plane.now() < self.waits_until and plane.admission.join(self._version_key, self, capacity=capacity):
+                return
+        elif self._attempts:
+            self._answer(self._failed(*self._failure))
+            return
+        self._answer(self._unavailable(outcome))
+
+    def admit(self) -> None:
+        """Try on the newest snapshot: there may be room now, or another instance."""
+        self._snapshot = self._plane.snapshot()
+        route = self._ticket.route
+        self._view = self._snapshot.version(route.model.model_id, route.view.version) or VersionView(
+            route.view.contract
+        )
+        self._try()
+
+    def give_up(self) -> None:
+        """Nothing came free in time."""
+        self.waits_until = 0.0
+        self.admit()
+
+    # the attempt's side -------------------------------------------------------------------------------------------
+
+    def on_answer(self, attempt: Attempt, head: AnswerHead, checked: Checked) -> None:
+        """Make the head of the answer: the worker's lines, then our stamps."""
+        self._checked = checked
+        self._times.head_at = self._times.last_read_at = attempt.head_at
+        stamps = (
+            route_stamps(self._ticket.route, attempts=self._attempts, request_id=self.request_id)
+            + worker_stamps(checked.observation, checked.verdict.assurance)
+            + lifecycle_stamps(self._view.contract)
+        )
+        self._relay.begin(head, stamps, date=self._plane.date)
+
+    def on_data(self, data: bytes, *, complete: bool) -> None:
+        """Relay what one read brought."""
+        now = self._times.last_read_at = self._plane.now()
+        if self._times.first_byte_at is None:
+            self._times.first_byte_at = now
+        self._relay.data(data, complete=complete)
+        if complete:
+            if self._attempt is not None:
+                self._attempt.report(self._relay.outcome)
+            self._end()
+            self._client.finished(keep_alive=self._relay.keep_alive)
+
+    def on_withheld(self, attempt: Attempt, reason: str) -> None:
+        """Try elsewhere once, else say that no answer matched."""
+        self._pass_over(attempt, f"dna_mismatch: {reason}")
+        again = after_refused_answer(attempts=self._attempts, retries=attempt.view.contract.retries)
+        self._again_or_answer(again, attempt, "dna_mismatch", reason)
+
+    def on_attempt_failed(self, attempt: Attempt, failure: Failure, detail: str) -> None:
+        """Try elsewhere where that is allowed, else say so; after the first byte the answer is cut."""
+        code = _CODES[failure]
+        if self._relay.status is not None:
+            self._cut("upstream_truncated", detail)
+            return
+        self._pass_over(attempt, f"{code}: {detail}")
+        again = after_failure(failure, attempts=self._attempts, retries=attempt.view.contract.retries)
+        self._again_or_answer(again, attempt, code, detail)
+
+    def _again_or_answer(self, again: Again, attempt: Attempt, code: str, detail: str) -> None:
+        if again is Again.ANOTHER_INSTANCE or (
+            again is Again.ANOTHER_IF_BUDGET and self._plane.may_repeat(self._version_key)
+        ):
+            self._try_another(code, detail)
+        else:
+            self._answer(self._failed(code, detail))
+
+    def _pass_over(self, attempt: Attempt, reason: str) -> None:
+        """Keep why an instance brought no answer, for the error that may follow."""
+        self._rejected.append(Rejection(attempt.instance.key[1], attempt.instance.id, reason))
+
+    # the client's side --------------------------------------------------------------------------------------------
+
+    def client_left(self) -> None:
+        """The client is gone: so is the worker's reason to go on."""
+        if self._done:
+            return
+        self._plane.tally.client_left("stream" if self._relay.status is not None else "head")
+        self._code = "client_left"
+        self._end()
+
+    def pause(self) -> None:
+        """The client reads slower than the worker writes: stop reading from the worker."""
+        self._is_paused = True
+        if self._attempt is not None:
+            self._attempt.pause()
+
+    def resume(self) -> None:
+        """The client caught up."""
+        self._is_paused = False
+        self._times.last_read_at = self._plane.now()
+        if self._attempt is not None:
+            self._attempt.resume()
+
+    # deadlines ----------------------------------------------------------------------------------------------------
+
+    def check(self, now: float) -> None:
+        """Enforce the time limits of this exchange; called twice a second."""
+        attempt = self._attempt
+        if self._is_paused or attempt is None or not attempt.is_sent:
+            return
+        overdue = self._times.overdue(
+            attempt.view.contract.timeouts, now, sent_at=attempt.sent_at, stream=self._ticket.asking.stream
+        )
+        if overdue is not None:
+            self._time_out(attempt, overdue)
+
+    def _time_out(self, attempt: Attempt, detail: str) -> None:
+        attempt.abort()
+        attempt.report(ExchangeOutcome.TIMEOUT)
+        if self._relay.status is not None:
+            self._cut("upstream_timeout", detail)
+            return
+        self._pass_over(attempt, f"upstream_timeout: {detail}")
+        self._answer(self._failed("upstream_timeout", detail, status=504))
+
+    def cut_for_shutdown(self) -> None:
+        """The drain deadline is over: answer what has no head yet, cut what has."""
+        if self._relay.status is not None:
+            self._cut("draining", "the gateway is shutting down")
+        else:
+            self._answer(Problem(503, "draining", "The gateway is shutting down; ask again.", retry_after_s=1))
+
+    # answers of ours ----------------------------------------------------------------------------------------------
+
+    def _unavailable(self, outcome: NoInstance) -> Problem:
+        rejected = (*self._rejected, *outcome.rejected)
+        why = "; ".join(f"{r.instance} {r.reason}" for r in rejected) or "it has no instances"
+        detail = f"{self._version_key[0]} {self._version_key[1]} cannot answer now: {why}."
+        wait = retry_after_s(outcome.back_at, now=self._plane.now(), draw=self._plane.draw())
+        return Problem(outcome.status, outcome.code, detail, rejected=rejected, retry_after_s=wait)
+
+    def _failed(self, code: str, detail: str, *, status: int = 502) -> Problem:
+        detail = f"{self._version_key[0]} {self._version_key[1]} gave no usable answer: {detail}."
+        return Problem(status, code, detail, rejected=tuple(self._rejected), final=self._attempts > 1)
+
+    def _answer(self, problem: Problem) -> None:
+        route, generation = self._ticket.route, self._snapshot.generation
+        known = known_of(route, request_id=self.request_id, generation=generation, attempts=self._attempts)
+        answer = from_problem(problem, known, family=self._ticket.target.family, path=self.request.path)
+        self._code = answer.code
+        self._relay.own(answer, date=self._plane.date)
+        self._end()
+        self._client.finished(keep_alive=self._relay.keep_alive)
+
+    def _cut(self, code: str, detail: str) -> None:
+        target = self._ticket.target
+        self._code = code
+        self._plane.tally.stream_failed(*self._version_key, "truncated")
+        reset = self._relay.cut(code=code, detail=detail, family=target.family, path=target.path)
+        self._end()
+        self._client.cut(reset=reset)
+
+    # the end ------------------------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """Every exchange passes here once: places freed, one record written."""
+        if self._done:
+            return
+        self._done = True
+        plane = self._plane
+        plane.exchanges.discard(self)
+        if self._waiting:
+            plane.admission.leave(self._version_key, self)
+        self._times.ended_at = plane.now()
+        record = self._summary()
+        if self._attempt is not None:
+            self._attempt.abort()
+        plane.tally.finished(record, upstream_s=self._times.upstream_s(self._attempt.sent_at if self._attempt else 0.0))
+        plane.record(record)
+
+    def _summary(self) -> AccessRecord:
+        route, attempt, relay = self._ticket.route, self._attempt, self._relay
+        stated = self._checked.observation if self._checked is not None and relay.is_workers else None
+        instance = attempt.instance if attempt is not None else None
+        return AccessRecord(
+            ts=utc(self._plane.wall()),
+            request_id=self.request_id,
+            method=self.request.method,
+            path=self.request.path,
+            model_id=self._version_key[0],
+            requested=route.requested,
+            version=self._version_key[1],
+            route_reason=route.reason,
+            dna=stated.dna if stated is not None else None,
+            digest=stated.digest if stated is not None else None,
+            input_hash=stated.input_hash if stated is not None else None,
+            gpu_name=instance.gpu_name if instance is not None else None,
+            instance=instance.id if instance is not None else None,
+            attempts=self._attempts,
+            generation=self._snapshot.generation,
+            status=499 if self._code == "client_left" else relay.status or 0,
+            code=self._code,
+            bytes_in=len(self.request.body),
+            bytes_out=relay.bytes_out,
+            ttfb_ms=self._times.first_byte_ms,
+            duration_ms=self._times.duration_ms,
+            client=self._client.peer,
+        )
+
+
+def answer_own(plane: DataPlane, client: Client, request: Request, answer: OwnAnswer, *, arrived_at: float) -> None:
+    """Write an answer that needed no worker, and its record."""
+    relay = Relay(client, request, keep_alive=request.keep_alive and not plane.draining)
+    relay.own(answer, date=plane.date)
+    known = answer.known
+    record = AccessRecord(
+        ts=utc(plane.wall()),
+        request_id=known.request_id,
+        method=request.method,
+        path=request.path,
+        model_id=known.model_id,
+        requested=known.requested,
+        version=str(known.version) if known.version is not None else None,
+        route_reason=known.reason,
+        generation=known.generation,
+        status=answer.status,
+        code=answer.code,
+        bytes_in=len(request.body),
+        bytes_out=relay.bytes_out,
+        duration_ms=round((plane.now() - arrived_at) * 1000, 3),
+        client=client.peer,
+    )
+    plane.tally.finished(record, upstream_s=0.0)
+    plane.record(record)
+    client.finished(keep_alive=relay.keep_alive)

@@ -1,0 +1,33 @@
+"""The request as a worker gets it: written anew, never passed on as it came (http.md section 4.3)."""
+
+from __future__ import annotations
+
+from gateway.proxy.asking import Asking
+from gateway.proxy.envelope import without_selector
+from gateway.proxy.headers import for_worker
+from gateway.proxy.request import Request
+from gateway.proxy.target import Target
+from gateway.routing.snapshot import Instance
+
+_BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+_LINES = b"%b%bx-forwarded-for: %b\r\nx-forwarded-proto: http\r\n%bvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n%b"
+
+
+def request_line(request: Request, target: Target, instance: Instance) -> bytes:
+    """Encode the first line and `Host` of an attempt: the two lines that differ between instances."""
+    method, base = request.method.encode("ascii"), instance.base_path.encode("latin-1")
+    return b"%b %b%b HTTP/1.1\r\nhost: %b\r\n" % (method, base, target.forward, instance.authority.encode("latin-1"))
+
+
+def outgoing_message(request: Request, asking: Asking, *, request_id: str, peer: str) -> bytes:
+    """Encode all that stands behind the request line and `Host`: header lines, ours last, and the body.
+
+    The same for every attempt: second attempts are built from the originals.
+    """
+    body = without_selector(request.body, asking.envelope)
+    length = b"" if not body and request.method in _BODYLESS else b"content-length: %d\r\n" % len(body)
+    host = request.one(b"host")
+    forwarded_host = b"" if host is None else b"x-forwarded-host: %b\r\n" % host
+    return _LINES % (
+        for_worker(request.headers), length, peer.encode("latin-1"), forwarded_host, request_id.encode("ascii"), body,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Where documents come from: a folder now, others behind the same interface."""

@@ -1,0 +1,154 @@
+"""Walk a folder of documents and take each file's stamp, without reading any.
+
+Symbolic links are followed, because a Kubernetes ConfigMap is made of them; a link back into a folder that is being
+walked is a fault, not a loop. What cannot be looked at is reported, never taken for absent.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gateway.sources.paths import TOP_FOLDERS, is_passed_over
+
+Stamp = tuple[int, int, int, int, int]
+"""Device, inode, size, mtime_ns, ctime_ns: equal stamps mean unchanged content."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """What one walk saw; filled while walking, only read afterwards.
+
+    Attributes:
+        root: The folder that holds `contracts/` and `routes/`.
+        files: Stamp by path under the root.
+        faults: By path: why a file or folder cannot be looked at.
+        problems: Sentences about the folder as a whole.
+        tops: The top folders that could be listed.
+        complete: No top folder is there that could not be listed.
+    """
+
+    root: Path
+    files: dict[str, Stamp] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    tops: set[str] = field(default_factory=set)
+    complete: bool = True
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Take the stamp of a file."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def walk(folder: Path) -> Listing:
+    """List every file below `folder` that may be a document. Never raises for what the file system does."""
+    listing = Listing(_root(folder))
+    present = [top for top in TOP_FOLDERS if os.path.isdir(listing.root / top)]
+    if not present:
+        listing.problems.append(_nothing_there(folder))
+    for top in present:
+        if _walk_top(listing, top):
+            listing.tops.add(top)
+        else:
+            listing.complete = False
+    return listing
+
+
+def _walk_top(listing: Listing, top: str) -> bool:
+    try:
+        status = os.stat(listing.root / top)
+    except OSError as error:  # it was there a moment ago
+        listing.problems.append(f"the folder {top} cannot be looked at: {error.strerror}")
+        return False
+    return _walk_folder(listing, top, status, ())
+
+
+def _root(folder: Path) -> Path:
+    """Choose `DIR/inference` where only that has the folders of documents (an export of the whole key tree)."""
+    inner = folder / "inference"
+    if _has_documents(inner) and not _has_documents(folder):
+        return inner
+    return folder
+
+
+def _has_documents(folder: Path) -> bool:
+    return any(os.path.isdir(folder / top) for top in TOP_FOLDERS)
+
+
+def _nothing_there(folder: Path) -> str:
+    try:
+        os.listdir(folder)
+    except OSError as error:
+        return f"the folder {printable(str(folder))} cannot be read: {error.strerror}"
+    return f"the folder {printable(str(folder))} has neither contracts/ nor routes/ in it"
+
+
+def _walk_folder(listing: Listing, path: str, status: os.stat_result, above: tuple[tuple[int, int], ...]) -> bool:
+    """Walk one folder and those below; return whether this one could be listed.
+
+    Thousands of folders are walked twice a second, so text is joined by hand: a `Path` costs more than the system call.
+    """
+    identity = (status.st_dev, status.st_ino)
+    if identity in above:
+        listing.faults[path] = "is a link back into a folder above it"
+        return False
+    try:
+        with os.scandir(f"{listing.root}/{path}") as entries:
+            below = [entry for entry in entries if not is_passed_over(entry.name)]
+    except OSError as error:
+        listing.problems.append(f"the folder {path} cannot be read: {error.strerror}")
+        return False
+    for inner, inner_status in _take_files(listing, path, below):
+        _walk_folder(listing, inner, inner_status, (*above, identity))
+    return True
+
+
+def _take_files(listing: Listing, path: str, entries: list[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
+    """Record the files among `entries` and yield the paths of the folders with their status."""
+    for entry in entries:
+        inner = f"{path}/{entry.name}"
+        if not inner.isprintable():
+            listing.faults[printable(inner)] = "has a name with characters that cannot be printed"
+            continue
+        try:
+            status = entry.stat()
+        except OSError as error:
+            listing.faults[inner] = f"cannot be looked at: {error.strerror}"
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            yield inner, status
+        elif stat.S_ISREG(status.st_mode):
+            listing.files[inner] = stamp_of(status)
+        else:
+            listing.faults[inner] = "is not a regular file"
+
+
+def printable(text: str) -> str:
+    """Spell what no log can hold, such as bytes of a name that are not UTF-8, with backslashes."""
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def is_absent(root: Path, path: str) -> bool:
+    """Look one file up alone: True only where the folder above it can be read and holds no such name."""
+    try:
+        os.lstat(root / path)
+    except (FileNotFoundError, NotADirectoryError):
+        return _can_list((root / path).parent)
+    except OSError:
+        return False
+    return False
+
+
+def _can_list(folder: Path) -> bool:
+    """Say whether a folder, or the nearest one above it that exists, can be listed."""
+    try:
+        os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return folder != folder.parent and _can_list(folder.parent)
+    except OSError:
+        return False
+    return True

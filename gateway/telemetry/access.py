@@ -1,0 +1,110 @@
+"""One record per request: the line in which a DNA found anywhere leads back to instance, version and input."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import BinaryIO
+
+import msgspec
+
+from gateway.telemetry.lines import LineWriter
+
+
+class AccessRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is logged of one request (operations.md section 3); None where it does not apply or was never known.
+
+    No bodies, no tokens, no header dumps.
+    """
+
+    ts: datetime
+    """When the answer ended, aware, UTC."""
+    level: str = "info"
+    event: str = "request"
+    request_id: str
+    method: str
+    path: str
+    model_id: str | None = None
+    requested: str | None = None
+    """The selector as sent; `default` when nothing was said."""
+    version: str | None = None
+    """The version that answered or was resolved, with `v`."""
+    route_reason: str | None = None
+    dna: str | None = None
+    digest: str | None = None
+    input_hash: str | None = None
+    """All 64 hex, as the worker sent them."""
+    gpu_name: str | None = None
+    instance: str | None = None
+    attempts: int = 0
+    generation: int = 0
+    status: int
+    """HTTP status sent; 499 for a client that left."""
+    code: str | None = None
+    """Code of the error, where there was one (clients.md section 4)."""
+    bytes_in: int = 0
+    bytes_out: int = 0
+    ttfb_ms: float | None = None
+    duration_ms: float
+    client: str | None = None
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode_json(record: AccessRecord) -> bytes:
+    """Encode a record as one line of JSON, fields in the order of the class."""
+    try:
+        return _ENCODER.encode(record)
+    except UnicodeEncodeError:  # bytes of a client that are no text
+        fields = msgspec.structs.asdict(record)
+        return _ENCODER.encode({name: printable(v) if isinstance(v, str) else v for name, v in fields.items()})
+
+
+def encode_text(record: AccessRecord) -> bytes:
+    """Write a record as one line for a person at a terminal."""
+    named = record.model_id or "-"
+    if record.version:
+        named = f"{named}@{record.version}"
+    parts = [
+        record.ts.strftime("%H:%M:%S.") + f"{record.ts.microsecond // 1000:03d}",
+        str(record.status),
+        record.code or "",
+        record.method,
+        printable(record.path),
+        named,
+        record.route_reason or "",
+        f"dna={record.dna}" if record.dna else "",
+        record.instance or "",
+        f"attempts={record.attempts}" if record.attempts > 1 else "",
+        f"{record.duration_ms:.1f}ms",
+        record.request_id,
+    ]
+    return " ".join(part for part in parts if part).encode("utf-8", "backslashreplace")
+
+
+def printable(text: str) -> str:
+    """Escape what could move the cursor or break the line: text from a client goes to a terminal here."""
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+class AccessLog:
+    """Writes access records, JSON or text, from a thread of their own.
+
+    Args:
+        stream: Where they go, such as `sys.stdout.buffer`.
+        console: Text for people in place of JSON.
+        capacity: Records that may wait; more are dropped and counted in `lines.dropped`.
+    """
+
+    def __init__(self, stream: BinaryIO, *, console: bool, capacity: int = 16_384) -> None:
+        self.lines = LineWriter(stream, capacity=capacity)
+        """The writer itself; events share it, so that lines of both never mix."""
+        self._encode = encode_text if console else encode_json
+
+    def record(self, record: AccessRecord) -> None:
+        """Queue one record; costs an append."""
+        self.lines.put(self._encode, record)
+
+    def close(self) -> None:
+        """Write what waits and stop the thread."""
+        self.lines.close()

@@ -1,0 +1,181 @@
+"""A data plane without sockets: transports that do what the story says, a clock that it moves, ears that remember."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from contracts.verdict import Verdict
+from gateway.health import retry_budget
+from gateway.health.liveness import ExchangeOutcome
+from gateway.proxy.limits import Limits
+from gateway.proxy.plane import DataPlane
+from gateway.proxy.protocol import DataProtocol
+from gateway.routing.snapshot import Instance, Snapshot
+from gateway.telemetry.access import AccessRecord
+from inference_dna.observation import Observation
+from tests.support.fleets import fleet
+from tests.support.raw import Response, parse_responses
+
+LIMITS = replace(
+    Limits(),
+    client_header_timeout_s=10.0,
+    client_body_idle_s=30.0,
+    client_keepalive_s=75.0,
+    client_max_age_s=900.0,
+    client_write_stall_s=30.0,
+    lingering_close_s=2.0,
+    max_body=1000,
+    max_buffered=1500,
+    max_connections=3,
+)
+
+
+class Wire(asyncio.Transport):
+    """A transport whose peer takes what it is told to take."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("10.0.0.9", 1)})
+        self.written = b""
+        self.unsent = 0
+        self.is_aborted = self.is_closed = self.is_half_closed = False
+        self.is_paused = False
+        self.after_write: Callable[[], None] = lambda: None
+        self.after_end: Callable[[], None] = lambda: None
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """The story says when the buffer is full."""
+
+    def write(self, data: Any) -> None:
+        self.written += bytes(data)
+        self.after_write()
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.is_half_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_aborted or self.is_closed
+
+    def abort(self) -> None:
+        ended, self.is_aborted = self.is_closing(), True
+        if not ended:
+            self.after_end()
+
+    def close(self) -> None:
+        ended, self.is_closed = self.is_closing(), True
+        if not ended:
+            self.after_end()
+
+    def is_reading(self) -> bool:
+        return not self.is_paused
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+    @property
+    def responses(self) -> list[Response]:
+        return parse_responses(self.written, closed=self.is_half_closed)
+
+
+@dataclass
+class Listener:
+    """Whom the data plane tells what it saw and counted."""
+
+    counted: list[tuple[Any, ...]] = field(default_factory=list)
+    records: list[AccessRecord] = field(default_factory=list)
+
+    def observe_response(
+        self, instance: Instance, observation: Observation, verdict: Verdict, *, started_at: float
+    ) -> None:
+        self.counted.append(("response", instance.id, started_at))
+
+    def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
+        self.counted.append(("exchange", instance.id, outcome))
+
+    def canary_returned(self, model_id: str, version: str) -> None:
+        self.counted.append(("canary_returned", model_id, version))
+
+    def finished(self, record: AccessRecord, *, upstream_s: float) -> None:
+        self.counted.append(("finished", record.status))
+
+    def started(self, model_id: str, version: str) -> None:
+        self.counted.append(("started", version))
+
+    def ended(self, model_id: str, version: str) -> None:
+        self.counted.append(("ended", version))
+
+    def upstream_error(self, model_id: str, version: str, kind: str) -> None:
+        self.counted.append(("upstream_error", kind))
+
+    def attempt(self, model_id: str, version: str) -> None:
+        self.counted.append(("attempt", version))
+
+    def stale_reuse(self, model_id: str, version: str) -> None:
+        self.counted.append(("stale_reuse", version))
+
+    def budget_exhausted(self, model_id: str, version: str) -> None:
+        self.counted.append(("budget_exhausted", version))
+
+    def refused(self, kind: str) -> None:
+        self.counted.append(("refused", kind))
+
+    def trailers_dropped(self, count: int) -> None:
+        self.counted.append(("trailers", count))
+
+    def stream_failed(self, model_id: str, version: str, kind: str) -> None:
+        self.counted.append(("stream_failed", kind))
+
+    def client_left(self, phase: str) -> None:
+        self.counted.append(("client_left", phase))
+
+
+class Server:
+    """uvicorn's state of a server."""
+
+    def __init__(self) -> None:
+        self.connections: set[Any] = set()
+
+
+class Gateway:
+    """A data plane with a clock that the story moves."""
+
+    def __init__(self, snapshot: Snapshot | None = None, **limits: Any) -> None:
+        self.now = 1000.0
+        self.heard = Listener()
+        self.server = Server()
+        self.plane = DataPlane(
+            snapshot=lambda: snapshot or fleet("v1.0.0"),
+            report=self.heard,
+            tally=self.heard,
+            record=self.heard.records.append,
+            limits=replace(LIMITS, **limits),
+            now=lambda: self.now,
+            wall=lambda: 1_800_000_000.0,
+            draw=lambda: 0.5,
+            new_request_id=lambda: "r-1",
+            budget=retry_budget.DEFAULTS,
+            slow_start_s=30.0,
+            has_documents=lambda: True,
+        )
+
+    def connect(self) -> tuple[DataProtocol, Wire]:
+        protocol, wire = DataProtocol(self.plane, config=None, server_state=self.server, app_state={}), Wire()
+        protocol.connection_made(wire)
+        return protocol, wire
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, looking after the connections twice a second as the real one does."""
+        for _ in range(int(seconds * 2)):
+            self.now += 0.5
+            self.plane.sweep()

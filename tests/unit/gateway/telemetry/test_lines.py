@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import io
+import threading
+import time
+
+from gateway.telemetry.lines import LineWriter
+
+
+class Slow(io.BytesIO):
+    """Takes nothing until let go, as a full pipe does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = threading.Event()
+
+    def write(self, text: object) -> int:
+        self.open.wait(5)
+        return super().write(text)  # type: ignore[arg-type]
+
+
+class Broken(io.BytesIO):
+    def write(self, text: object) -> int:
+        raise BrokenPipeError
+
+
+def test_lines_come_out_whole_and_in_order() -> None:
+    stream = io.BytesIO()
+    lines = LineWriter(stream, flush_s=0.005)
+    for number in range(3000):
+        lines.put(str.encode, f"line {number}")
+    lines.close()
+
+    assert stream.getvalue() == b"".join(b"line %d\n" % number for number in range(3000))
+    assert lines.dropped == 0
+
+
+def test_a_line_is_written_without_closing() -> None:
+    stream = io.BytesIO()
+    lines = LineWriter(stream, flush_s=0.005)
+    lines.put(bytes, b"one")
+    deadline = time.monotonic() + 5
+    while not stream.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+    assert stream.getvalue() == b"one\n"
+    lines.close()
+
+
+def test_encoding_happens_in_the_thread() -> None:
+    threads = []
+    lines = LineWriter(io.BytesIO(), flush_s=0.005)
+
+    def encode(text: str) -> bytes:
+        threads.append(threading.get_ident())
+        return text.encode()
+
+    lines.put(encode, "x")
+    lines.close()
+
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:
+    stream = Slow()
+    lines = LineWriter(stream, capacity=10, flush_s=0.005)
+    began = time.monotonic()
+    for number in range(5000):
+        lines.put(str.encode, str(number))
+    took = time.monotonic() - began
+    stream.open.set()
+    lines.close()
+
+    assert took < 1.0
+    assert lines.dropped > 0
+    assert stream.getvalue().count(b"\n") + lines.dropped == 5000
+
+
+def test_a_reader_that_is_gone_ends_writing_and_nothing_else() -> None:
+    lines = LineWriter(Broken(), flush_s=0.005)
+    lines.put(bytes, b"one")
+    time.sleep(0.05)
+    lines.put(bytes, b"two")
+    lines.close()
+
+    assert lines.dropped == 2
+
+
+def test_after_closing_lines_are_counted_as_lost() -> None:
+    lines = LineWriter(io.BytesIO())
+    lines.close()
+    lines.put(bytes, b"late")
+
+    assert lines.dropped == 1
+
+
+def test_a_value_that_cannot_be_encoded_costs_its_own_line() -> None:
+    stream = io.BytesIO()
+    lines = LineWriter(stream, flush_s=0.005)
+    lines.put(bytes, b"one")
+    lines.put(str.encode, 5)  # type: ignore[arg-type]
+    lines.put(bytes, b"two")
+    lines.close()
+
+    assert stream.getvalue() == b"one\ntwo\n"
+    assert lines.dropped == 1
