@@ -1,11 +1,10 @@
-"""The command as a process: how fast it starts, and what it becomes."""
+"""The command as a process: what it imports, and what it becomes."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 DNA = [sys.executable, "-m", "gateway.cli.main"]
@@ -19,16 +18,6 @@ def test_asking_for_the_version_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
     assert done.stdout.splitlines()[1] == "[]"
-
-
-def test_asking_for_the_version_is_quick() -> None:
-    took = []
-    for _ in range(5):
-        began = time.monotonic()
-        subprocess.run([*DNA, "--version"], check=True, capture_output=True, timeout=60)
-        took.append(time.monotonic() - began)
-
-    assert min(took) < 0.15
 
 
 def test_the_worker_command_becomes_the_worker_with_the_same_arguments(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+# Every target of this repository. `make` alone, or `make help`, lists them.
+# Needed: Python 3.11 or later, make, git. Everything else goes into .venv from requirements.lock.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.set-up
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+# The set-up is valid for this folder only (scripts and the editable install hold its path), and only while the Python
+# it was made from is still there.
+ifneq ($(shell test -x $(PY) && cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+.PHONY: help setup run demo test lint format schemas lock bench bench-smoke clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## Make .venv with everything in it, and the `dna` command; a second run does nothing
+
+run: $(STAMP) ## Start the gateway and five demo workers; Ctrl-C stops them
+	@exec $(PY) -m tools.demo.run
+
+demo: $(STAMP) ## Start the same fleet and play the tour; fails unless every step shows what it says
+	@exec $(PY) -m tools.demo.tour
+
+test: $(STAMP) ## Run the whole test suite
+	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term
+
+lint: $(STAMP) ## Check style, types, import rules, and that what is generated is fresh
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+	$(PY) -m tools.generate_schemas --check
+	$(PY) -m tools.generate_settings_reference --check
+
+format: $(STAMP) ## Format the code and mend what can be mended by itself
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+schemas: $(STAMP) ## Write contracts/schema/ and docs/settings.md anew from the code
+	$(PY) -m tools.generate_schemas
+	$(PY) -m tools.generate_settings_reference
+
+lock: $(STAMP) ## Developers: resolve requirements.lock anew (network)
+	$(PY) -m venv .cache/lock
+	.cache/lock/bin/python -m pip install --quiet 'uv==0.13.9'
+	.cache/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras \
+		--generate-hashes --no-header --no-annotate --upgrade --output-file requirements.lock
+
+bench: $(STAMP) ## Measure the gateway beside other proxies and write docs/performance.md (see there)
+	$(PY) -m bench
+
+bench-smoke: $(STAMP) ## Run every benchmark for a second; fails only where something is broken
+	$(PY) -m bench smoke
+
+clean: ## Remove what was built or written while running, .venv included
+	rm -rf $(VENV) .cache run dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): requirements.lock pyproject.toml
+	@sh tools/make_venv.sh $(VENV)
+	@echo '$(CURDIR)' > $@
