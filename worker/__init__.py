@@ -1,0 +1,1 @@
+"""Reference workers around real models."""
