@@ -38,7 +38,7 @@ from gateway.telemetry.gauges import FleetGauges
 from gateway.telemetry.lag import watch_lag
 from gateway.telemetry.metrics import Metrics
 
-FAILED = 1
+FAILED, WRONG_USAGE = 1, 2
 Loop = Callable[[], Awaitable[None]]
 
 
@@ -49,7 +49,7 @@ def serve(settings: Settings) -> int:
         sockets = Sockets.bind(settings)
     except (PortTaken, SourceUnknown) as error:
         print(f"dna: {error}", file=sys.stderr)  # noqa: T201 - the last word of a process that did not start
-        return FAILED
+        return WRONG_USAGE if isinstance(error, SourceUnknown) else FAILED
     log = Logs.open(settings)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -126,11 +126,13 @@ def admin_app(admin: AdminParts) -> FastAPI:
 
 
 def _add_health(app: FastAPI, admin: AdminParts) -> None:
+    @app.head("/livez", include_in_schema=False)
     @app.get("/livez", tags=["health"])
     async def livez() -> Live:
         """Say that the process runs."""
         return Live()
 
+    @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", tags=["health"], responses={503: {"model": Ready}})
     async def readyz(response: Response) -> Ready:
         """Say whether clients should be sent here: documents were read once, and the process is not draining."""

@@ -24,7 +24,7 @@ from gateway.admin.models import (
     VersionStatus,
 )
 from gateway.control.documents import SHA_SHOWN, Document, Documents, DocumentState
-from gateway.control.standing import InstanceKey, Probe, Tracked, gpu_name
+from gateway.control.standing import InstanceKey, Probe, Tracked, gpu_name, shown_identity
 from gateway.control.watcher import SourceState
 from gateway.health.identity import Identity
 from gateway.routing.snapshot import Instance, ModelView, Snapshot, VersionView
@@ -67,7 +67,7 @@ def status_of(
     """Show everything, what is amiss first."""
     entries = sorted(seen.documents.entries.values(), key=lambda entry: (_WORST_FIRST[entry.state], entry.key))
     ones = sorted(seen.tracked.values(), key=_order)
-    by_identity = Counter(one.identity.identity.value for one in ones)
+    by_identity = Counter(shown_identity(one)[0].value for one in ones)
     by_state = Counter(entry.state.value for entry in entries)
     return Status(
         gateway=gateway,
@@ -140,15 +140,17 @@ def _note(entry: Document) -> str:
 
 def _instance(one: Tracked, moment: Moment, in_flight: Callable[[Instance], int]) -> InstanceStatus:
     instance, stated = one.instance, one.stated.observation if one.stated else None
+    identity, identity_reason = shown_identity(one)
+    is_watched = one.contract.enforcement is Enforcement.OBSERVE and identity is not Identity.VERIFIED
     return InstanceStatus(
         id=instance.id,
         url=instance.url,
         model_id=instance.model_id,
         version=str(instance.version),
         ready=instance.refusal is None,
-        reason=str(instance.refusal or ""),
-        identity=one.identity.identity.value,
-        identity_reason=one.identity.reason,
+        reason=str(instance.refusal or (identity_reason if is_watched else "")),
+        identity=identity.value,
+        identity_reason=identity_reason,
         strikes=one.identity.strikes,
         liveness=one.liveness.liveness.value,
         liveness_reason=one.liveness.cause,

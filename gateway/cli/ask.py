@@ -34,11 +34,12 @@ def ask(
     query: Mapping[str, str | None] | None = None,
     body: Mapping[str, Any] | None = None,
     accept: tuple[int, ...] = (200,),
+    member: str | None = None,
 ) -> Any:
     """Send one request and give the JSON of the answer; with a `body` it is a POST.
 
     Raises:
-        Stop: Nothing answers there, or the answer has another status than `accept` names.
+        Stop: Nothing answers there, the answer has another status than `accept` names, or lacks `member`.
     """
     url = admin_url(admin) + path
     parameters = {name: value for name, value in (query or {}).items() if value is not None}
@@ -50,7 +51,10 @@ def ask(
         raise Stop(f"no answer from {url}: {error}; say where the gateway's admin port is: --admin URL") from error
     if answer.status_code not in accept:
         raise Stop(f"{url} answered {answer.status_code}: {_detail(answer)}")
-    return _json(answer, url)
+    value = _json(answer, url)
+    if member is not None and not (isinstance(value, dict) and member in value):
+        raise Stop(f"{url} did not answer as a gateway's admin port does; say where it is: --admin URL")
+    return value
 
 
 def _detail(answer: httpx.Response) -> str:

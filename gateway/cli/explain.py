@@ -13,7 +13,7 @@ from gateway.cli.output import Format, print_json, print_table
 
 def print_explanation(admin: str | None, asked: Mapping[str, str | None], *, output: Format) -> None:
     """Ask the gateway and print version, instance and the reason for every candidate."""
-    told = ask(admin, "/explain", query=asked)
+    told = ask(admin, "/explain", query=asked, member="candidates")
     if output is Format.JSON:
         print_json(told)
         return

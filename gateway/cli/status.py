@@ -14,7 +14,7 @@ BAD = ("ejected", "suspect", "down", "rejected", "missing")
 
 def print_status(admin: str | None, *, output: Format) -> None:
     """Print what the gateway knows, what is amiss first."""
-    status = ask(admin, "/status")
+    status = ask(admin, "/status", member="documents_by_state")
     if output is Format.JSON:
         print_json(status)
         return
@@ -79,7 +79,7 @@ def print_health(admin: str | None) -> None:
     Raises:
         Stop: It is not, or it does not run.
     """
-    readiness = ask(admin, "/readyz", accept=(200, 503))
+    readiness = ask(admin, "/readyz", accept=(200, 503), member="ready")
     if not readiness["ready"]:
         raise Stop(f"not ready: {readiness['reason']}", FAILED)
     typer.echo(f"ready, generation {readiness['generation']}")
@@ -92,7 +92,7 @@ def prune(admin: str | None, *, confirm: bool) -> None:
         Stop: Without `confirm`, with what it would remove.
     """
     if not confirm:
-        status = ask(admin, "/status")
+        status = ask(admin, "/status", member="documents_by_state")
         missing = [entry["key"] for entry in status["documents"] if entry["state"] == "missing"]
         if not missing:
             typer.echo("nothing is missing")

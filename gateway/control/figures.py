@@ -11,7 +11,7 @@ from types import MappingProxyType
 from contracts.terms import Enforcement, Status
 from contracts.version import Version
 from gateway.control.documents import Documents, DocumentState
-from gateway.control.standing import InstanceKey, Tracked, head_count
+from gateway.control.standing import InstanceKey, Tracked, head_count, shown_identity
 from gateway.control.watcher import SourceState
 from gateway.health.identity import Identity
 from gateway.health.liveness import Liveness
@@ -51,7 +51,7 @@ def _versions(snapshot: Snapshot, tracked: Mapping[InstanceKey, Tracked]) -> Ite
 
 def _version(view: VersionView, tracked: Mapping[InstanceKey, Tracked], share: float | None) -> VersionFigures:
     ones = [one for instance in view.instances if (one := tracked.get(instance.key)) is not None]
-    counts = Counter((one.identity.identity.value, one.liveness.liveness.value) for one in ones)
+    counts = Counter((shown_identity(one)[0].value, one.liveness.liveness.value) for one in ones)
     return VersionFigures(
         model_id=view.contract.model_id,
         version=str(view.version),

@@ -24,7 +24,7 @@ from gateway.control.documents import NO_DOCUMENTS, Documents
 from gateway.control.roster import enrol
 from gateway.control.schedule import AT_ONCE, ProbeSchedule
 from gateway.control.standing import InstanceKey, Probe, Tracked
-from gateway.control.transitions import document_changes, instance_changes, instance_gone
+from gateway.control.transitions import document_changes, instance_changes, instance_gone, instance_noted
 from gateway.health import identity as identities
 from gateway.health.identity import IdentityState
 from gateway.health.liveness import (
@@ -77,6 +77,7 @@ class Fleet:
         self._documents = NO_DOCUMENTS
         self._board = Board()
         self._coverage: dict[str, Coverage] = {}
+        self._noted: dict[InstanceKey, set[str]] = {}
         self._on_instance: Callable[[Instance], None] = _ignore_instance
         self._on_documents: Callable[[], None] = _ignore_documents
 
@@ -136,6 +137,7 @@ class Fleet:
         for key in leaving:
             self._schedule.drop(key)
             news.append(instance_gone(tracked.pop(key), generation=generation))
+            self._noted.pop(key, None)
         return news
 
     def _admit(self, one: Tracked, generation: int) -> Iterable[Change]:
@@ -250,6 +252,20 @@ class Fleet:
         model_id, version, _ = key
         kind = "none" if verdict.kind is VerdictKind.ABSENT else verdict.kind.value
         self._metrics.identity_checked(model_id, version, source=source, verdict=kind, assurance=verdict.assurance)
+        if verdict.notes and verdict.kind is VerdictKind.MATCH:
+            self._note(key, source, verdict.notes)
+
+    def _note(self, key: InstanceKey, source: str, notes: Iterable[str]) -> None:
+        """Count what a match left to remark, and tell each remark once per instance."""
+        one = self._board.tracked.get(key)
+        if one is None:
+            return
+        noted = self._noted.setdefault(key, set())
+        for note in notes:
+            self._metrics.identity_noted(*key[:2], note)
+            if note not in noted:
+                noted.add(note)
+                self._listener(instance_noted(one, note, source=source, generation=self._documents.generation))
 
     def _tell(self, changes: Iterable[Change]) -> None:
         for change in changes:

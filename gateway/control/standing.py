@@ -142,6 +142,13 @@ def refusal_of(one: Tracked, *, panic: bool) -> Refusal | None:
     return None
 
 
+def shown_identity(one: Tracked) -> tuple[Identity, str]:
+    """Give identity and reason as people see them: where a contract only observes, nothing is ever ejected."""
+    if one.contract.enforcement is Enforcement.OBSERVE and one.identity.identity is not Identity.VERIFIED:
+        return Identity.UNVERIFIED, f"observed only: {one.identity.reason}"
+    return one.identity.identity, one.identity.reason
+
+
 def _identity_allows(one: Tracked) -> bool:
     return one.identity.identity is Identity.VERIFIED or one.contract.enforcement is Enforcement.OBSERVE
 

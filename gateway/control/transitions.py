@@ -54,6 +54,11 @@ def _is_known_down(one: Tracked) -> bool:
     return _is_down(one) and one.liveness.down_by is not DownBy.NEW
 
 
+def instance_noted(one: Tracked, note: str, *, source: str, generation: int) -> Change:
+    """Tell that a matching instance stamps something wrongly; it keeps serving, the digest decides."""
+    return _about(ChangeKind.INSTANCE_NOTED, one, note.replace("_", " "), source, generation)
+
+
 def instance_gone(one: Tracked, *, generation: int) -> Change:
     """Tell that an instance left the documents."""
     return _about(ChangeKind.INSTANCE_REMOVED, one, "", "documents", generation)

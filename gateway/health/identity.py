@@ -44,8 +44,15 @@ class IdentityState:
     assurance: str | None = None
     doubted_at: float = float("-inf")
     """Monotonic second at which the last observation that was no match was seen."""
+    relapses: int = 0
+    """How often an answer contradicted what a probe of the same process had confirmed."""
+    matches: int = 0
+    """Matching probes in a row since the last ejection by an answer."""
+    boot_id: str | None = None
+    """Start of the process whose probe was last taken in."""
 
 
+_MOST_DOUBLINGS = 6
 NEW = IdentityState(Identity.UNVERIFIED, "not probed yet")
 
 
@@ -82,6 +89,10 @@ def _matched(
 ) -> IdentityState:
     if started_at < state.doubted_at or _says_nothing_new(state, observation):
         return state
+    same_process = observation.boot_id is None or observation.boot_id == state.boot_id
+    relapses = state.relapses if same_process else 0
+    if state.identity is Identity.EJECTED and state.matches + 1 < matches_needed(relapses):
+        return replace(state, matches=state.matches + 1)
     verified = IdentityState(
         Identity.VERIFIED,
         _words(verdict),
@@ -90,8 +101,19 @@ def _matched(
         digest=observation.digest,
         assurance=verdict.assurance,
         doubted_at=state.doubted_at,
+        relapses=relapses,
+        boot_id=observation.boot_id or state.boot_id,
     )
     return state if verified == state else verified
+
+
+def matches_needed(relapses: int) -> int:
+    """Say how many matching probes in a row bring an ejected instance back.
+
+    One, the first time. A process whose probes match and whose answers do not would come back with every probe and
+    cost a request each time; so each relapse doubles what it takes. Another process (`boot_id`) begins anew.
+    """
+    return int(2 ** min(max(relapses - 1, 0), _MOST_DOUBLINGS))
 
 
 def _says_nothing_new(state: IdentityState, observation: Observation) -> bool:
@@ -138,7 +160,14 @@ def _doubted(
         digest=observation.digest,
         assurance=observation.assurance,
         doubted_at=now,
+        relapses=state.relapses + _is_relapse(state, identity, observation),
+        boot_id=observation.boot_id or state.boot_id,
     )
+
+
+def _is_relapse(state: IdentityState, identity: Identity, observation: Observation) -> bool:
+    is_answer = observation.status is None
+    return is_answer and identity is Identity.EJECTED and state.identity is Identity.VERIFIED
 
 
 def _words(verdict: Verdict) -> str:

@@ -1,7 +1,7 @@
 """The only queue there is: requests waiting for room on their version, bounded in number and time (http.md 2.2).
 
-Newest first under overload: when more than half of the places are taken, the request that waited longest is the one
-whose client has probably given up.
+Oldest first, for as long as that answers everybody in time. Under overload, which is when the oldest has used up three
+quarters of its patience, newest first: serving in turn would then answer nobody before its client has given up.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class _Queue:
 class Admission:
     """Queues by version."""
 
-    def __init__(self, *, floor: int) -> None:
+    def __init__(self, *, floor: int, wait_s: float) -> None:
         self._floor = floor
+        self._patience_s = wait_s / 4
         self._queues: dict[VersionKey, _Queue] = {}
 
     def join(self, key: VersionKey, waiting: Waiting, *, capacity: int) -> bool:
@@ -80,13 +81,14 @@ class Admission:
         if queue is not None:
             queue.waiting.pop(waiting, None)
 
-    def freed(self, key: VersionKey) -> None:
+    def freed(self, key: VersionKey, *, now: float) -> None:
         """Room came free on one instance of the version: the first in turn that can use it takes it."""
         queue = self._queues.get(key)
         if queue is None or not queue.waiting:
             return
-        overloaded = 2 * len(queue.waiting) > queue.places
-        turn = reversed(queue.waiting) if overloaded else iter(queue.waiting)
+        oldest = next(iter(queue.waiting))
+        is_hopeless = now >= oldest.waits_until - self._patience_s
+        turn = reversed(queue.waiting) if is_hopeless else iter(queue.waiting)
         for waiting in tuple(islice(turn, _LOOKS)):
             if waiting in queue.waiting and queue.admit(waiting):
                 return

@@ -16,6 +16,8 @@ _PREFERENCE = b"x-model-preference"
 _DNA_PREFIX = b"x-inference-dna-prefix"
 _DNA_WISH = b"x-inference-dna"
 _ACCEPT = b"accept"
+_MAX_NAME = 256
+"""Characters of a model id, selector or DNA prefix: they stand in heads, log lines and messages of ours."""
 _READ = frozenset({_MODEL_ID, _PREFERENCE, _DNA_PREFIX, _DNA_WISH, _ACCEPT})
 
 
@@ -49,10 +51,12 @@ def read_asking(request: Request, target: Target, snapshot: Snapshot, *, request
             model_id = _agreed(model_id, envelope.model_id)
     if model_id is None and len(snapshot.models) == 1:
         model_id = next(iter(snapshot.models))
+    selectors, dna_prefix = _selectors(target, said.get(_PREFERENCE), envelope), _text(said.get(_DNA_PREFIX))
+    _check_lengths(model_id, dna_prefix, *selectors)
     route = RouteRequest(
         model_id=model_id,
-        selectors=_selectors(target, said.get(_PREFERENCE), envelope),
-        dna_prefix=_text(said.get(_DNA_PREFIX)),
+        selectors=selectors,
+        dna_prefix=dna_prefix,
         dna_wish=_text(said.get(_DNA_WISH)),
         sticky_key=_sticky_key(request, snapshot, model_id) or request_id,
     )
@@ -77,6 +81,7 @@ def _model_of(target: Target, header: bytes | None) -> str | None:
 
 def _agreed(model_id: str | None, other: str) -> str:
     if model_id is not None and model_id != other:
+        _check_lengths(model_id, other)
         detail = f"The request names two models, {model_id!r} and {other!r}; name one."
         raise refuse(400, "selector_conflict", detail, close=False)
     return other
@@ -89,6 +94,12 @@ def _selectors(target: Target, header: bytes | None, envelope: Envelope) -> tupl
     if envelope.selector is not None:
         selectors += (envelope.selector,)
     return selectors
+
+
+def _check_lengths(*names: str | None) -> None:
+    if any(name is not None and len(name) > _MAX_NAME for name in names):
+        detail = f"A model id, selector or DNA prefix has at most {_MAX_NAME} characters."
+        raise refuse(400, "bad_request", detail, close=False)
 
 
 def _sticky_key(request: Request, snapshot: Snapshot, model_id: str | None) -> str | None:

@@ -34,7 +34,7 @@ class Attempt:
     """Occupies one place of its instance from `begin` to `release`."""
 
     __slots__ = (
-        "_closed", "_connection", "_message", "_owner", "_plane", "_pool", "_snapshot", "head_at", "instance",
+        "_body", "_closed", "_connection", "_head", "_owner", "_plane", "_pool", "_snapshot", "head_at", "instance",
         "is_head_request", "repeated_fresh", "sent_at", "view",
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ class Attempt:
         self._snapshot = snapshot
         self._pool = plane.pool(instance)
         self._connection: UpstreamConnection | None = None
-        self._message = b""
+        self._head = self._body = b""
         self._closed = False
         self.instance = instance
         self.view = view
@@ -60,9 +60,9 @@ class Attempt:
         """The request is with the worker."""
         return self._connection is not None
 
-    def begin(self, message: bytes, *, is_head_request: bool) -> None:
+    def begin(self, head: bytes, body: bytes, *, is_head_request: bool) -> None:
         """Send the request over a pooled connection, or dial one."""
-        self._message = message
+        self._head, self._body = head, body
         self.is_head_request = is_head_request
         self._plane.occupy(self.instance, self._pool)
         self._plane.tally.attempt(*self.instance.key[:2])
@@ -114,7 +114,7 @@ class Attempt:
     def _send(self, connection: UpstreamConnection) -> None:
         self._connection = connection
         self.sent_at = self._plane.now()
-        connection.send(self, self._message, head_only=self.is_head_request)
+        connection.send(self, self._head, self._body, head_only=self.is_head_request)
 
     # the connection's side ----------------------------------------------------------------------------------------
 

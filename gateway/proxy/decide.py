@@ -54,6 +54,11 @@ def decide(
     if isinstance(route, NotRouted):
         known = known_of(route, request_id=request_id, generation=snapshot.generation)
         return from_problem(problem_of(route, now=now, draw=draw), known, family=family, path=request.path)
+    most = route.view.contract.limits.max_body_bytes
+    if len(request.body) > most:
+        known = known_of(route, request_id=request_id, generation=snapshot.generation)
+        detail = f"{route.model.model_id} {route.view.version} takes no body larger than {most} bytes."
+        return from_problem(Problem(413, "payload_too_large", detail), known, family=family, path=request.path)
     return Ticket(target, asking, route, snapshot)
 
 

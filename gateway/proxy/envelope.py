@@ -11,6 +11,7 @@ import msgspec
 from gateway.proxy.problem import Refused, refuse
 
 _MODEL_KEY = re.compile(rb'"(?:m|\\u006[dD])(?:o|\\u006[fF])(?:d|\\u0064)(?:e|\\u0065)(?:l|\\u006[cC])"\s*:')
+_PLAIN_KEY = b'"model"'
 _BLANKS = re.compile(rb"[ \t\r\n]*")
 _MAX_MODEL_KEYS = 1000
 
@@ -85,6 +86,11 @@ def without_selector(body: bytes, envelope: Envelope) -> bytes:
 
 def _model_keys(body: bytes) -> list[re.Match[bytes]]:
     """Find the members named `model` of the outermost object, however their name is written."""
+    last = body.rfind(_PLAIN_KEY)
+    if last >= 0 and body.rfind(_PLAIN_KEY, 0, last) < 0 and (b"\\" not in body or body.rfind(b"\\u00") < 0):
+        # The usual body names it once, and an escape could not hide a second: the quickest way to know.
+        only = _MODEL_KEY.match(body, last)
+        return [] if only is None else [only]
     found = list(islice(_MODEL_KEY.finditer(body), _MAX_MODEL_KEYS + 1))
     if len(found) < 2:
         return found

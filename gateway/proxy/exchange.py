@@ -16,7 +16,7 @@ from gateway.proxy.attempt import Attempt
 from gateway.proxy.attempts import Again, after_failure, after_refused_answer
 from gateway.proxy.decide import Ticket
 from gateway.proxy.identity import Checked
-from gateway.proxy.outgoing import outgoing_message, request_line
+from gateway.proxy.outgoing import outgoing_body, outgoing_lines, request_line
 from gateway.proxy.own import OwnAnswer, from_problem, known_of
 from gateway.proxy.plane import DataPlane
 from gateway.proxy.problem import Problem
@@ -27,7 +27,7 @@ from gateway.proxy.times import Times, utc
 from gateway.proxy.upstream import Failure
 from gateway.routing.decision import NoInstance, Rejection
 from gateway.routing.pickers import pick
-from gateway.routing.snapshot import VersionView
+from gateway.routing.snapshot import Instance, VersionView
 from gateway.telemetry.access import AccessRecord
 
 _CODES = {
@@ -46,8 +46,8 @@ class Exchange:
     """One request on its way. Made by the connection that read it; ends by itself or when the client leaves."""
 
     __slots__ = (
-        "_attempt", "_attempts", "_checked", "_client", "_code", "_done", "_failure", "_is_paused",
-        "_message", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_tried", "_version_key",
+        "_attempt", "_attempts", "_body", "_checked", "_client", "_code", "_done", "_failure", "_is_paused",
+        "_lines", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_tried", "_version_key",
         "_view", "_waiting", "request", "request_id", "waits_until",
     )  # fmt: skip
 
@@ -60,11 +60,11 @@ class Exchange:
         self._snapshot = ticket.snapshot
         self._view: VersionView = ticket.route.view
         self._version_key = (ticket.route.model.model_id, str(ticket.route.view.version))
-        self._relay = Relay(client, request, keep_alive=request.keep_alive and not plane.draining)
+        self._relay = Relay(client, request, keep_alive=request.keep_alive)
         self._times = Times(arrived_at)
         self._attempt: Attempt | None = None
         self._checked: Checked | None = None
-        self._message = b""
+        self._lines = self._body = b""
         self._rejected: list[Rejection] = []
         self._tried: list[tuple[str, str, str]] = []
         self._attempts = 0
@@ -104,13 +104,12 @@ class Exchange:
         instance = picked.instance
         self._attempts += 1
         self._tried.append(instance.key)
-        if not self._message:
-            self._message = outgoing_message(
-                self.request, ticket.asking, request_id=self.request_id, peer=self._client.peer
-            )
+        if not self._lines:
+            self._body = outgoing_body(self.request, ticket.asking)
+            self._lines = outgoing_lines(self.request, self._body, request_id=self.request_id, peer=self._client.peer)
         self._attempt = attempt = Attempt(plane, self, instance, self._view, self._snapshot)
         line = request_line(self.request, ticket.target, instance)
-        attempt.begin(line + self._message, is_head_request=self.request.method == "HEAD")
+        attempt.begin(line + self._lines, self._body, is_head_request=self.request.method == "HEAD")
 
     def _try_another(self, code: str, detail: str) -> None:
         """Ask another instance of the same version; where there is none, answer with what happened."""
@@ -156,6 +155,7 @@ class Exchange:
             + worker_stamps(checked.observation, checked.verdict.assurance)
             + lifecycle_stamps(self._view.contract)
         )
+        self._relay.keep_alive = self._relay.keep_alive and not self._plane.draining
         self._relay.begin(head, stamps, date=self._plane.date)
 
     def on_data(self, data: bytes, *, complete: bool) -> None:
@@ -228,9 +228,8 @@ class Exchange:
         attempt = self._attempt
         if self._is_paused or attempt is None or not attempt.is_sent:
             return
-        overdue = self._times.overdue(
-            attempt.view.contract.timeouts, now, sent_at=attempt.sent_at, stream=self._ticket.asking.stream
-        )
+        stream = self._ticket.asking.stream or self._relay.is_stream
+        overdue = self._times.overdue(attempt.view.contract.timeouts, now, sent_at=attempt.sent_at, stream=stream)
         if overdue is not None:
             self._time_out(attempt, overdue)
 
@@ -242,6 +241,14 @@ class Exchange:
             return
         self._pass_over(attempt, f"upstream_timeout: {detail}")
         self._answer(self._failed("upstream_timeout", detail, status=504))
+
+    def is_answered_by(self, instance: Instance) -> bool:
+        """The instance's answer is on its way to the client."""
+        return self._attempt is not None and self._relay.is_workers and self._attempt.instance.key == instance.key
+
+    def identity_changed(self, reason: str) -> None:
+        """The instance was ejected in the middle of its answer: the rest would be of another identity."""
+        self._cut("identity_changed", f"the instance is no longer what it was: {reason}", kind="identity_changed")
 
     def cut_for_shutdown(self) -> None:
         """The drain deadline is over: answer what has no head yet, cut what has."""
@@ -268,14 +275,15 @@ class Exchange:
         known = known_of(route, request_id=self.request_id, generation=generation, attempts=self._attempts)
         answer = from_problem(problem, known, family=self._ticket.target.family, path=self.request.path)
         self._code = answer.code
+        self._relay.keep_alive = self._relay.keep_alive and not self._plane.draining
         self._relay.own(answer, date=self._plane.date)
         self._end()
         self._client.finished(keep_alive=self._relay.keep_alive)
 
-    def _cut(self, code: str, detail: str) -> None:
+    def _cut(self, code: str, detail: str, *, kind: str = "truncated") -> None:
         target = self._ticket.target
         self._code = code
-        self._plane.tally.stream_failed(*self._version_key, "truncated")
+        self._plane.tally.stream_failed(*self._version_key, kind)
         reset = self._relay.cut(code=code, detail=detail, family=target.family, path=target.path)
         self._end()
         self._client.cut(reset=reset)

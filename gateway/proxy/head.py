@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import httptools
@@ -93,7 +94,7 @@ def _parse(head: bytes) -> list[Header]:
 def _framing(said: dict[bytes, list[bytes]], version: str) -> tuple[int | None, bool]:
     """Give body length (None: chunked) and whether `100 Continue` is awaited."""
     hosts = said.get(b"host", _NONE)
-    if len(hosts) > 1 or (version == "1.1" and not hosts) or (hosts and not _HOST.fullmatch(hosts[0])):
+    if len(hosts) > 1 or (version == "1.1" and not hosts) or (hosts and not _is_host(hosts[0])):
         raise malformed("A request has exactly one Host line of the form host[:port].")
     length: int | None = 0
     if b"transfer-encoding" in said:
@@ -108,6 +109,11 @@ def _framing(said: dict[bytes, list[bytes]], version: str) -> tuple[int | None, 
     if [value.lower() for value in said[b"expect"]] != [b"100-continue"]:
         raise refuse(417, "bad_request", "The only expectation met here is 100-continue.")
     return length, length != 0
+
+
+@lru_cache(maxsize=256)
+def _is_host(value: bytes) -> bool:
+    return _HOST.fullmatch(value) is not None
 
 
 def _parse_length(values: list[bytes]) -> int:

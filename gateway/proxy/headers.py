@@ -6,6 +6,7 @@ Nothing is passed on as it came: framing, `Host`, forwarding headers and stamps 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import product
 
@@ -22,7 +23,7 @@ STAMPS = frozenset(
     {
         b"x-inference-dna", b"x-inference-digest", b"x-inference-input-hash", b"x-inference-assurance",
         b"x-inference-format", b"x-model-id", b"x-model-version", b"x-model-requested", b"x-route-reason",
-        b"x-route-attempts", b"x-config-generation", b"x-request-id",
+        b"x-route-attempts", b"x-config-generation", b"x-request-id", b"deprecation", b"sunset",
     }
 )  # fmt: skip
 """Names the gateway stamps: stripped from what clients and workers send (design section 4, rule 4)."""
@@ -40,9 +41,15 @@ _FORWARDING = frozenset(
     }
 )
 _DROPPED_UPSTREAM = (
-    HOP_BY_HOP | STAMPS | _SELECTORS | _FORWARDING | {b"host", b"content-length", b"expect", b"proxy-authorization"}
+    HOP_BY_HOP
+    | STAMPS
+    | _SELECTORS
+    | _FORWARDING
+    | {b"host", b"content-length", b"expect", b"proxy-authorization", b"link"}
 )
-_OURS_DOWNSTREAM = HOP_BY_HOP | STAMPS | {b"content-length", b"deprecation", b"sunset", b"x-should-retry"}
+_OURS_DOWNSTREAM = HOP_BY_HOP | STAMPS | {b"content-length", b"x-should-retry"}
+_OUR_RELATIONS = re.compile(rb"successor-version|deprecation|sunset", re.IGNORECASE)
+"""Relations of `Link` that speak of a version's life: the contract's to say, not a worker's."""
 
 
 def _spellings(name: bytes) -> set[bytes]:
@@ -73,6 +80,8 @@ def for_worker(headers: list[Header]) -> bytes:
 
 def for_client(headers: list[Header]) -> bytes:
     """Encode the worker's header lines that a client may see, in order, duplicates kept."""
+    if any(name == b"link" for name, _, _ in headers):
+        headers = [line for line in headers if line[0] != b"link" or not _OUR_RELATIONS.search(line[2])]
     return _encode(headers, _DROPPED_DOWNSTREAM)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from contracts.terms import Status
 from gateway.proxy.problem import Family, refuse
@@ -29,13 +29,11 @@ def local_answer(request: Request, target: Target, snapshot: Snapshot, *, ready:
     Raises:
         Refused: The path is ours and names something that does not exist.
     """
+    path = target.path
+    if b"health" in path.lower() or b"%" in path:
+        _refuse_healthz(path)
     if target.selectors and target.family is not Family.OPEN_INFERENCE:
         return None
-    path = target.path
-    if path == b"/healthz":
-        raise refuse(
-            404, "path_not_found", "/healthz is between gateway and worker; ask /livez or /readyz.", close=False
-        )
     if request.method not in _ANSWERED_METHODS:
         return None
     if path == b"/livez":
@@ -47,6 +45,13 @@ def local_answer(request: Request, target: Target, snapshot: Snapshot, *, ready:
     if target.family is Family.OPEN_INFERENCE:
         return _open_inference(path, target, snapshot, ready=ready)
     return None
+
+
+def _refuse_healthz(path: bytes) -> None:
+    """Keep clients from the workers' health page, under any spelling of its path (dna.md section 6)."""
+    if unquote_to_bytes(path).strip(b"/") == b"healthz":
+        detail = "/healthz is between gateway and worker; ask /livez or /readyz."
+        raise refuse(404, "path_not_found", detail, close=False)
 
 
 def _readiness(ready: bool) -> LocalAnswer:

@@ -10,7 +10,7 @@ from gateway.proxy.target import Target
 from gateway.routing.snapshot import Instance
 
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-_LINES = b"%b%bx-forwarded-for: %b\r\nx-forwarded-proto: http\r\n%bvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n%b"
+_LINES = b"%b%bx-forwarded-for: %b\r\nx-forwarded-proto: http\r\n%bvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n"
 
 
 def request_line(request: Request, target: Target, instance: Instance) -> bytes:
@@ -19,15 +19,19 @@ def request_line(request: Request, target: Target, instance: Instance) -> bytes:
     return b"%b %b%b HTTP/1.1\r\nhost: %b\r\n" % (method, base, target.forward, instance.authority.encode("latin-1"))
 
 
-def outgoing_message(request: Request, asking: Asking, *, request_id: str, peer: str) -> bytes:
-    """Encode all that stands behind the request line and `Host`: header lines, ours last, and the body.
+def outgoing_body(request: Request, asking: Asking) -> bytes:
+    """Give the body as workers get it: the client's, but for a selector in its `model`."""
+    return without_selector(request.body, asking.envelope)
+
+
+def outgoing_lines(request: Request, body: bytes, *, request_id: str, peer: str) -> bytes:
+    """Encode the header lines behind the request line and `Host`, ours last, and the empty line.
 
     The same for every attempt: second attempts are built from the originals.
     """
-    body = without_selector(request.body, asking.envelope)
     length = b"" if not body and request.method in _BODYLESS else b"content-length: %d\r\n" % len(body)
     host = request.one(b"host")
     forwarded_host = b"" if host is None else b"x-forwarded-host: %b\r\n" % host
     return _LINES % (
-        for_worker(request.headers), length, peer.encode("latin-1"), forwarded_host, request_id.encode("ascii"), body,
+        for_worker(request.headers), length, peer.encode("latin-1"), forwarded_host, request_id.encode("ascii"),
     )  # fmt: skip

@@ -113,7 +113,7 @@ class DataPlane:
         self.slow_start_s = slow_start_s
         self._budget = budget
         self._has_documents = has_documents
-        self.admission = Admission(floor=limits.admission_queue_floor)
+        self.admission = Admission(floor=limits.admission_queue_floor, wait_s=limits.admission_wait_s)
         self.exchanges: set[Exchange] = set()
         self.connections: set[DataProtocol] = set()
         self.buffered = 0
@@ -160,7 +160,7 @@ class DataPlane:
         if left:
             self._in_flight[key] = left
         self.tally.ended(*key)
-        self.admission.freed(key)
+        self.admission.freed(key, now=self.now())
 
     def may_repeat(self, key: VersionKey) -> bool:
         """Take a repeat out of the version's budget; say no where it is spent."""
@@ -181,6 +181,8 @@ class DataPlane:
         destination = self._destinations.get(instance.key)
         if destination is not None and instance.refusal is not None:
             destination.pool.drop_idle()
+            if instance.refusal.step == "ejected":
+                self._cut_answers_of(instance)
         self.admission.recheck(instance.key[:2])
 
     def documents_changed(self) -> None:
@@ -191,6 +193,11 @@ class DataPlane:
             self._destinations.pop(gone).pool.close()
         for version in self.admission.versions():
             self.admission.recheck(version)
+
+    def _cut_answers_of(self, instance: Instance) -> None:
+        """End the answers an ejected instance has begun: what it writes from now on is of another identity."""
+        for exchange in [known for known in self.exchanges if known.is_answered_by(instance)]:
+            exchange.identity_changed(str(instance.refusal))
 
     # work beside requests -----------------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ from gateway.proxy.request import Request, own_id
 from gateway.proxy.sockets import reset_on_close, untaken
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_AT_ONCE = 32
+"""Pipelined requests that are answered before other connections have their turn."""
 
 
 class DataProtocol(asyncio.Protocol):
@@ -88,6 +90,7 @@ class DataProtocol(asyncio.Protocol):
         """Stop whatever was done for this client."""
         self._plane.connections.discard(self)
         self._siblings.discard(self)
+        self._pending = b""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.client_left()
@@ -126,8 +129,13 @@ class DataProtocol(asyncio.Protocol):
         if self._pumping:
             return
         self._pumping = True
+        read = 0
         try:
             while self._exchange is None and self._pending and self._lingering_since is None and not self._full:
+                if read == _AT_ONCE:
+                    asyncio.get_running_loop().call_soon(self._pump)
+                    return
+                read += 1
                 data, self._pending = self._pending, b""
                 self._read(data)
         finally:

@@ -44,11 +44,15 @@ def _status_line(status: int) -> bytes:
 STATUS_LINES = {status: _status_line(status) for status in range(200, 600)}
 
 
+_EVENT_ENDS = (b"\n\n", b"\r\r", b"\n\r\n", b"\r\r\n")
+"""An empty line, whichever line ends a worker mixes."""
+
+
 class Relay:
     """One answer on its way to one client."""
 
     __slots__ = (
-        "_chunked", "_client", "_head", "_is_event_stream", "_request", "_tail", "bytes_out", "is_workers",
+        "_chunked", "_client", "_head", "_is_event_stream", "_request", "_tail", "bytes_out", "is_stream", "is_workers",
         "keep_alive", "outcome", "status",
     )  # fmt: skip
 
@@ -61,6 +65,8 @@ class Relay:
         self._tail = b""
         self.status: int | None = None
         """Status of the answer once its head is made: from then on there is no other."""
+        self.is_stream = False
+        """Events, whose end nobody can tell beforehand."""
         self.is_workers = False
         """A worker made the answer."""
         self.outcome = ExchangeOutcome.IGNORED
@@ -75,7 +81,8 @@ class Relay:
         self.outcome = answer_outcome(head.status, retry_after=b"retry-after" in names)
         extra = b"" if b"date" in names else b"date: %b\r\n" % date
         kind = next((value for name, _, value in head.headers if name == b"content-type"), b"")
-        if kind.startswith(b"text/event-stream"):
+        if kind[:17].lower() == b"text/event-stream":
+            self.is_stream = True
             self._is_event_stream = b"content-encoding" not in names
             extra += b"x-accel-buffering: no\r\n"
             extra += b"" if b"cache-control" in names else b"cache-control: no-cache\r\n"
@@ -99,8 +106,9 @@ class Relay:
 
     def _framing(self, head: AnswerHead) -> bytes:
         if not head.has_body:
-            declared = next((value for name, _, value in head.headers if name == b"content-length"), None)
-            return b"content-length: %b\r\n" % declared if declared is not None and head.status >= 200 else b""
+            # A length is told for HEAD and 304 as the worker told it; 204 has none (RFC 9110 section 8.6).
+            states_length = head.status != 204 and any(name == b"content-length" for name, _, _ in head.headers)
+            return b"content-length: %d\r\n" % head.length if states_length and head.length is not None else b""
         if head.length is not None:
             return b"content-length: %d\r\n" % head.length
         if self._request.version == "1.0":
@@ -130,7 +138,7 @@ class Relay:
         There is no last chunk, so that no client takes the answer for whole.
         An event stream gets one error event if the bytes so far end between two events (clients.md section 5).
         """
-        if self._is_event_stream and (not self._tail or self._tail.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))):
+        if self._is_event_stream and (not self._tail or self._tail.endswith(_EVENT_ENDS)):
             self.data(error_event(code=code, detail=detail, family=family, path=path))
             return False
         if self._head is not None:

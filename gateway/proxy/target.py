@@ -70,10 +70,10 @@ def _origin_form(raw: bytes, host: bytes | None) -> bytes:
         raise refuse(404, "path_not_found", "`*` is no path; name one that begins with `/`.", close=False)
     absolute = _ABSOLUTE.fullmatch(raw)
     if absolute is None:
-        raise refuse(400, "bad_request", "The target must be a path that begins with `/`.")
+        raise refuse(400, "bad_request", "The target must be a path that begins with `/`.", close=False)
     authority, rest = absolute.groups()
     if host is None or authority.lower() != host.lower():
-        raise refuse(400, "bad_request", "An absolute target must name the same host as the Host line.")
+        raise refuse(400, "bad_request", "An absolute target must name the host of the Host line.", close=False)
     return rest if rest.startswith(b"/") else b"/" + rest
 
 

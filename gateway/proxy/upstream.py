@@ -14,13 +14,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, cast
 
 from gateway.proxy.answer import AnswerHead, AnswerReader
-from gateway.proxy.limits import Limits
+from gateway.proxy.limits import KIB, Limits
 
 if TYPE_CHECKING:
     from gateway.proxy.pool import Pool
 
 _KEEP_ALIVE_MARGIN_S = 1.0
 """A connection is given up this long before its worker would close it: what is under way then would be lost."""
+
+_COPIED = 64 * KIB
+"""A body up to this size is copied behind its head, for one packet; a larger one is written from where it lies."""
 
 
 class Failure(StrEnum):
@@ -80,13 +83,16 @@ class UpstreamConnection(asyncio.Protocol):
 
     # the exchange's side ------------------------------------------------------------------------------------------
 
-    def send(self, exchange: Answering, message: bytes, *, head_only: bool) -> None:
+    def send(self, exchange: Answering, head: bytes, body: bytes, *, head_only: bool) -> None:
         """Write a whole request and read its answer for `exchange`. `head_only`: it was a HEAD request."""
         assert self.transport is not None, "a connection is handed out once it is connected"
         self._answer = AnswerReader(self._limits, head_only=head_only)
         self.got_bytes = False
         self.exchange = exchange
-        self.transport.write(message)
+        if len(body) > _COPIED:
+            self.transport.writelines((head, body))
+        else:
+            self.transport.write(head + body)
 
     def pause(self) -> None:
         """Stop reading: the client is slower than the worker."""

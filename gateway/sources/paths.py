@@ -7,12 +7,14 @@ from contracts.key import DocumentKey, parse_key
 TOP_FOLDERS = ("contracts", "routes")
 _ENDINGS = (".json", ".yaml", ".yml")
 _BACKUPS = ("~", ".swp", ".swo", ".swx", ".tmp", ".bak", ".orig")
+_VIM_TRIAL = "4913"
+"""A file vim makes for a moment to see whether it may write here."""
 _PROSE = (".md", ".txt", ".rst")
 
 
 def is_passed_over(name: str) -> bool:
     """Say whether a file or folder of this name is none of ours: hidden, an editor's leftover, or text for people."""
-    if name.startswith((".", "#")):
+    if name.startswith((".", "#")) or name == _VIM_TRIAL:
         return True
     return name.endswith(_BACKUPS) or name.endswith(_PROSE)
 

@@ -18,6 +18,7 @@ class ChangeKind(StrEnum):
     INSTANCE_EJECTED = "instance_ejected"
     INSTANCE_DRIFTED = "instance_drifted"
     """What would eject or suspect it under `enforce`, seen under `observe`."""
+    INSTANCE_NOTED = "instance_noted"
     INSTANCE_UP = "instance_up"
     INSTANCE_DOWN = "instance_down"
     VERSION_SERVED = "version_served"

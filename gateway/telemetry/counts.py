@@ -59,6 +59,7 @@ class VersionCounts:
         "ejections",
         "first_byte",
         "identity_checks",
+        "identity_notes",
         "in_flight",
         "requests",
         "stale_reuse",
@@ -78,6 +79,7 @@ class VersionCounts:
         self.requests: Counter[tuple[str, ...]] = Counter()
         self.decisions: Counter[tuple[str, ...]] = Counter()
         self.identity_checks: Counter[tuple[str, ...]] = Counter()
+        self.identity_notes: Counter[tuple[str, ...]] = Counter()
         self.ejections: Counter[tuple[str, ...]] = Counter()
         self.upstream_errors: Counter[tuple[str, ...]] = Counter()
         self.streams_failed: Counter[tuple[str, ...]] = Counter()

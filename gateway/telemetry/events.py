@@ -23,6 +23,7 @@ LEVELS: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.SOURCE_FAILED: "error",
         ChangeKind.INSTANCE_SUSPECT: "warning",
         ChangeKind.INSTANCE_UNVERIFIED: "warning",
+        ChangeKind.INSTANCE_NOTED: "warning",
         ChangeKind.INSTANCE_DOWN: "warning",
         ChangeKind.PANIC_BEGAN: "warning",
         ChangeKind.CANARY_RETURNED: "warning",

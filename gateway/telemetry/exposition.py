@@ -39,6 +39,7 @@ VERSION_COUNTERS = (
         "Verdicts on what workers stated.",
         ("source", "verdict", "assurance"),
     ),
+    Said("identity_notes", "gateway_identity_notes", "Matches of workers that stamp something wrongly.", ("note",)),
     Said("ejections", "gateway_ejections", "Instances ejected for their identity.", ("source",)),
     Said("upstream_errors", "gateway_upstream_errors", "Attempts that failed.", ("kind",)),
     Said("streams_failed", "gateway_streams_failed", "Answers cut after their head.", ("kind",)),

@@ -20,6 +20,8 @@ from gateway.telemetry.exposition import Key, expose_process, expose_versions
 
 UNKNOWN = "unknown"
 _REJECTED = "rejected"
+_LOCAL = "local"
+"""Answered by the gateway itself, such as a list of models."""
 _CODE_CLASSES = tuple(f"{first}xx" for first in range(10))
 
 
@@ -127,7 +129,7 @@ class Metrics(Collector):
     def finished(self, record: AccessRecord, *, upstream_s: float) -> None:
         """Count a request that ended; `upstream_s` of its time was the worker's."""
         counts = self.of(record.model_id, record.version)
-        reason = record.route_reason or _REJECTED
+        reason = record.route_reason or (_REJECTED if record.status >= 400 else _LOCAL)
         counts.requests[reason, _CODE_CLASSES[record.status // 100]] += 1
         if record.attempts or record.status >= 400:
             was_routed = record.attempts or record.code == "client_left"
@@ -189,6 +191,10 @@ class Metrics(Collector):
     ) -> None:
         """Count a verdict; `source` is `probe` or `response`, `verdict` `none` where nothing was said of identity."""
         self.of(model_id, version).identity_checks[source, verdict, assurance or "none"] += 1
+
+    def identity_noted(self, model_id: str, version: str, note: str) -> None:
+        """Count what a match left to remark: a worker that stamps wrongly (dna.md section 10)."""
+        self.of(model_id, version).identity_notes[(note,)] += 1
 
     def probed(self, seconds: float, failure: str | None) -> None:
         """Count a probe, with the kind of its failure where it failed."""

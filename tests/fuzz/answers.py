@@ -137,7 +137,7 @@ def check_connection(answers: list[bytes], dice: random.Random) -> None:
 def _check_next(pool: Pool, connection: UpstreamConnection, answer: bytes, dice: random.Random) -> bool:
     """Send a request and feed its answer; says whether the connection may be used again."""
     waiting = Waiting()
-    connection.send(waiting, b"", head_only=False)
+    connection.send(waiting, b"", b"", head_only=False)
     for piece in split(answer, dice):
         if piece and connection.transport is not None and not connection.transport.is_closing():
             connection.data_received(piece)

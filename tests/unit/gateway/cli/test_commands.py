@@ -121,7 +121,6 @@ def test_a_genome_from_standard_input(dna: Run, monkeypatch: pytest.MonkeyPatch)
     [
         pytest.param('{"format": "inference-dna/1"}', (), "genome.json: ", id="no-genome"),
         pytest.param('{"a": 1, "a": 1}', (), "genome.json: ", id="duplicate-key"),
-        pytest.param(GENOME["in"]["text"], ("--input-hash", "xyz"), "genome.json: ", id="bad-input-hash"),
         pytest.param(None, (), "No such file or directory", id="no-file"),
     ],
 )
@@ -136,6 +135,16 @@ def test_what_is_refused_is_1_and_a_sentence(
     assert (code, out) == (1, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_an_input_hash_that_is_none_is_wrong_usage(dna: Run, tmp_path: Path) -> None:
+    file = tmp_path / "genome.json"
+    file.write_text(GENOME["in"]["text"])
+
+    code, out, err = dna("digest", file, "--input-hash", "xyz")
+
+    assert (code, out) == (2, "")
+    assert "--input-hash takes 64 of 0-9 a-f" in err
 
 
 # lint -----------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.verdict import Verdict, VerdictKind
-from gateway.health.identity import NEW, Identity, IdentityState, observe
+from gateway.health.identity import NEW, Identity, IdentityState, matches_needed, observe
 from inference_dna.observation import NO_ANSWER, Observation
 
 UNVERIFIED, VERIFIED = Identity.UNVERIFIED, Identity.VERIFIED
@@ -242,3 +242,54 @@ def test_another_accepted_runtime_is_taken_over(observation: Observation) -> Non
 
     assert state.identity is VERIFIED
     assert (state.dna, state.digest) == (observation.dna, observation.digest)
+
+
+# a process whose probes match and whose answers do not ---------------------------------------------------------------
+
+BOOTED = Observation(200, status="ok", dna=DNA, digest=DIGEST, assurance="full-hash", boot_id="1")
+WRONG_ANSWER = Observation(200, dna=OTHER_DNA, digest=OTHER_DIGEST)
+
+
+def relapse(state: IdentityState, now: float) -> IdentityState:
+    return after(state, VerdictKind.MISMATCH, WRONG_ANSWER, started_at=now, now=now)
+
+
+def probes_until_verified(state: IdentityState, now: float, probe: Observation = BOOTED) -> tuple[int, IdentityState]:
+    for count in range(1, 200):
+        state = after(state, VerdictKind.MATCH, probe, started_at=now + count, now=now + count)
+        if state.identity is VERIFIED:
+            return count, state
+    raise AssertionError("never verified")
+
+
+def test_each_relapse_doubles_the_matching_probes_that_bring_it_back() -> None:
+    state, needed = after(NEW, VerdictKind.MATCH, BOOTED), []
+    for round_ in range(5):
+        state = relapse(state, 1000.0 * (round_ + 1))
+        count, state = probes_until_verified(state, 1000.0 * (round_ + 1))
+        needed.append(count)
+
+    assert needed == [1, 2, 4, 8, 16]
+    assert matches_needed(100) == 64
+
+
+def test_another_process_begins_anew() -> None:
+    state = after(NEW, VerdictKind.MATCH, BOOTED)
+    for round_ in range(3):
+        state = relapse(state, 1000.0 * (round_ + 1))
+        _, state = probes_until_verified(state, 1000.0 * (round_ + 1))
+    state = relapse(state, 9000.0)
+
+    restarted = Observation(200, status="ok", dna=DNA, digest=DIGEST, assurance="full-hash", boot_id="2")
+    count, state = probes_until_verified(state, 9000.0, restarted)
+
+    assert (count, state.relapses) == (1, 0)
+
+
+def test_a_probe_that_finds_the_drift_is_no_relapse() -> None:
+    state = after(NEW, VerdictKind.MATCH, BOOTED)
+    for round_ in range(3):
+        now = 1000.0 * (round_ + 1)
+        state = after(state, VerdictKind.MISMATCH, DRIFTED, started_at=now, now=now)
+        count, state = probes_until_verified(state, now)
+        assert count == 1

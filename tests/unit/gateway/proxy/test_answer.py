@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, replace
 
 import httptools
@@ -258,6 +259,21 @@ def test_how_long_a_worker_keeps_its_connection(line: bytes, seconds: float | No
     reader.feed(OK + line + b"Content-Length: 0\r\n\r\n")
 
     assert reader.kept_s() == seconds
+
+
+def test_reading_leaves_nothing_for_the_garbage_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for answer in (LENGTH, CHUNKED):
+            reader = AnswerReader(Limits(), head_only=False)
+            reader.feed(answer)
+            assert reader.take_body() == b"abc"
+            reader.close()
+            del reader
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_an_error_of_our_own_is_not_taken_for_the_workers() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.proxy.asking import Asking
 from gateway.proxy.envelope import EMPTY, read_envelope
-from gateway.proxy.outgoing import outgoing_message, request_line
+from gateway.proxy.outgoing import outgoing_body, outgoing_lines, request_line
 from gateway.proxy.request import Request
 from gateway.proxy.target import parse_target
 from gateway.routing.asking import RouteRequest
@@ -17,7 +17,8 @@ from tests.support.fleets import worker
 
 def message(request: Request, *, peer: str = "10.0.0.9") -> bytes:
     envelope = read_envelope(request.body) if request.body.startswith(b"{") else EMPTY
-    return outgoing_message(request, Asking(RouteRequest(), envelope, stream=False), request_id="r-1", peer=peer)
+    body = outgoing_body(request, Asking(RouteRequest(), envelope, stream=False))
+    return outgoing_lines(request, body, request_id="r-1", peer=peer) + body
 
 
 def request(*lines: bytes, method: str = "POST", body: bytes = b"", version: str = "1.1") -> Request:

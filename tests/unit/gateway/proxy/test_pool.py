@@ -50,7 +50,7 @@ def play(story: Callable[[Pool, Clock], Awaitable[None]], *, answer: bytes = ANS
 
 async def answered(connection: UpstreamConnection) -> None:
     waiting = Waiting()
-    connection.send(waiting, REQUEST, head_only=False)
+    connection.send(waiting, REQUEST, b"", head_only=False)
     await waiting.over.wait()
     assert waiting.complete
 
@@ -241,7 +241,7 @@ def test_a_worker_that_hangs_up_at_once_leaves_nobody_waiting(
                     connection = await pool.dial(timeout_s=5)
                 except OSError:
                     continue
-                connection.send(waiting, REQUEST, head_only=False)
+                connection.send(waiting, REQUEST, b"", head_only=False)
                 await waiting.over.wait()
                 assert waiting.failure is Failure.RESET
             await asyncio.sleep(0.01)

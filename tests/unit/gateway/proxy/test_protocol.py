@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -21,6 +22,40 @@ def test_requests_on_one_connection_are_answered_in_order() -> None:
     assert [response.status for response in wire.responses] == [200, 200, 404]
     assert not wire.is_closing()
     assert [record.status for record in gateway.heard.records] == [200, 200, 404]
+
+
+def test_a_long_pipeline_lets_others_have_their_turn() -> None:
+    async def story() -> None:
+        gateway = Gateway()
+        protocol, wire = gateway.connect()
+
+        protocol.data_received(LIVEZ * 100)
+        at_once = len(wire.responses)
+        await asyncio.sleep(0)
+        later = len(wire.responses)
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+        assert 0 < at_once < later < 100
+        assert len(wire.responses) == 100
+
+    asyncio.run(story())
+
+
+def test_a_pipeline_ends_with_its_connection() -> None:
+    async def story() -> None:
+        gateway = Gateway()
+        protocol, wire = gateway.connect()
+        protocol.data_received(LIVEZ * 100)
+        answered = len(wire.responses)
+
+        protocol.connection_lost(None)
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+        assert len(wire.responses) == answered
+
+    asyncio.run(story())
 
 
 # slow and silent clients ----------------------------------------------------------------------------------------------

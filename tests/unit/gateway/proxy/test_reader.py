@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import time
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -221,8 +224,6 @@ def test_a_large_body_in_many_reads_arrives_whole() -> None:
 @pytest.mark.parametrize("framing", [b"Content-Length: 40000", b"Transfer-Encoding: chunked"], ids=["length", "chunks"])
 def test_tiny_reads_of_a_body_do_not_cost_many_times_their_size(framing: bytes) -> None:
     # A list of two-byte pieces would take twenty times the body.
-    import tracemalloc
-
     chunked = framing.startswith(b"Transfer")
     reader = RequestReader(Limits())
     reader.feed(b"POST / HTTP/1.1\r\nHost: a\r\n" + framing + b"\r\n\r\n")
@@ -277,8 +278,6 @@ def test_trailers_are_counted_and_dropped() -> None:
 
 def test_a_trickled_head_costs_no_more_than_its_bytes() -> None:
     # Checking the whole open head again for every byte made this take seconds.
-    import time
-
     reader = RequestReader(Limits())
     reader.feed(b"GET / HTTP/1.1\r\nHost: a\r\n")
     line = b"X: " + b"y" * 57 + b"\r\n"
@@ -312,6 +311,18 @@ def test_continue_is_not_expected_where_no_body_follows() -> None:
 
     assert request is not None
     assert not reader.expects_continue
+
+
+def test_reading_leaves_nothing_for_the_garbage_collector() -> None:
+    reader = RequestReader(Limits())
+    gc.collect()
+    gc.disable()
+    try:
+        for framing in (b"Content-Length: 1\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"):
+            assert reader.feed(b"POST / HTTP/1.1\r\nHost: a\r\n" + framing) is not None
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_nothing_is_read_after_a_request_that_closes() -> None:

@@ -49,10 +49,10 @@ async def connected(pool: Pool) -> UpstreamConnection:
     return pool.take() or await pool.dial(timeout_s=5)
 
 
-async def ask(pool: Pool, message: bytes = REQUEST, *, head_only: bool = False) -> Waiting:
+async def ask(pool: Pool, head: bytes = REQUEST, body: bytes = b"", *, head_only: bool = False) -> Waiting:
     """Send a request over a pooled or fresh connection and wait for its end."""
     waiting = Waiting()
-    (await connected(pool)).send(waiting, message, head_only=head_only)
+    (await connected(pool)).send(waiting, head, body, head_only=head_only)
     await waiting.over.wait()
     return waiting
 
@@ -181,7 +181,7 @@ def test_a_connection_paused_by_the_last_bytes_of_an_answer_is_not_stuck_for_the
                 super().on_data(data, complete=complete)
 
         waiting = Slow()
-        connection.send(waiting, REQUEST, head_only=False)
+        connection.send(waiting, REQUEST, b"", head_only=False)
         await waiting.over.wait()
 
         assert (await ask(pool)).body == b"abc"
@@ -201,7 +201,7 @@ def test_a_connection_released_while_paused_reads_again(
     async def story(pool: Pool) -> None:
         waiting = Waiting()
         connection = await connected(pool)
-        connection.send(waiting, REQUEST, head_only=False)
+        connection.send(waiting, REQUEST, b"", head_only=False)
         await asyncio.sleep(0.01)
         connection.pause()
         connection.pause()
@@ -228,7 +228,7 @@ def test_an_answer_that_ends_while_paused_leaves_a_connection_that_reads(
     async def story(pool: Pool) -> None:
         waiting = Waiting()
         connection = await connected(pool)
-        connection.send(waiting, REQUEST, head_only=False)
+        connection.send(waiting, REQUEST, b"", head_only=False)
         connection.pause()
         connection.data_received(ANSWER)  # as TLS does with what it had decrypted before the pause
         assert waiting.complete
@@ -265,7 +265,7 @@ def test_a_head_alone_is_handed_over_at_once(loop_factory: Callable[[], asyncio.
     async def story(pool: Pool) -> None:
         waiting = Waiting()
         connection = await connected(pool)
-        connection.send(waiting, REQUEST, head_only=False)
+        connection.send(waiting, REQUEST, b"", head_only=False)
         await settle()
         assert waiting.calls == ["head", "data"]
         connection.abort()
@@ -285,7 +285,7 @@ def test_an_answer_refused_at_its_head_brings_no_body(
     async def story(pool: Pool) -> None:
         connection = await connected(pool)
         waiting = Waiting(refuse=connection)
-        connection.send(waiting, REQUEST, head_only=False)
+        connection.send(waiting, REQUEST, b"", head_only=False)
         await settle()
         assert waiting.calls == ["head"]
         assert (pool.open_count, pool.idle_count) == (0, 0)
@@ -424,7 +424,8 @@ def test_a_kept_connection_that_closes_after_a_byte_is_not_stale(
 
 # early answers --------------------------------------------------------------------------------------------------------
 
-LARGE = b"POST / HTTP/1.1\r\nhost: w\r\ncontent-length: 20000000\r\n\r\n" + b"x" * 20_000_000
+LARGE = b"POST / HTTP/1.1\r\nhost: w\r\ncontent-length: 20000000\r\n\r\n"
+BYTES = b"x" * 20_000_000
 
 
 def test_an_answer_before_the_body_was_taken_is_relayed_and_its_connection_closed(
@@ -436,7 +437,7 @@ def test_an_answer_before_the_body_was_taken_is_relayed_and_its_connection_close
         await asyncio.sleep(5)
 
     async def story(pool: Pool) -> None:
-        waiting = await ask(pool, LARGE)
+        waiting = await ask(pool, LARGE, BYTES)
         assert waiting.head is not None
         assert (waiting.head.status, waiting.body) == (413, b"big")
         assert (pool.open_count, pool.idle_count) == (0, 0)
@@ -455,7 +456,7 @@ def test_an_early_answer_of_a_worker_that_hangs_up_is_relayed_too(
         line.fin()
 
     async def story(pool: Pool) -> None:
-        waiting = await ask(pool, LARGE)
+        waiting = await ask(pool, LARGE, BYTES)
         assert waiting.head is not None
         assert (waiting.head.status, waiting.body) == (413, b"big")
 
@@ -468,7 +469,7 @@ def test_a_large_request_is_written_whole(loop_factory: Callable[[], asyncio.Abs
         await line.write(ANSWER)
 
     async def story(pool: Pool) -> None:
-        assert (await ask(pool, LARGE)).complete
+        assert (await ask(pool, LARGE, BYTES)).complete
         assert pool.idle_count == 1
 
     play(loop_factory, worker, story)
@@ -486,7 +487,7 @@ def test_closing_an_upstream_connection_is_seen_by_its_worker_at_once(
 
     async def story(pool: Pool) -> None:
         connection = await connected(pool)
-        connection.send(Waiting(), REQUEST, head_only=False)
+        connection.send(Waiting(), REQUEST, b"", head_only=False)
         await settle()
         left_at = asyncio.get_running_loop().time()
         connection.abort()
@@ -514,5 +515,23 @@ def test_a_cut_can_be_made_a_reset(loop_factory: Callable[[], asyncio.AbstractEv
         connection.abort()
         await settle()
         assert how == ["reset"]
+
+    play(loop_factory, worker, story)
+
+
+@pytest.mark.parametrize("size", [0, 65_536, 65_537, 1_000_000])
+def test_head_and_body_arrive_as_one_request(loop_factory: Callable[[], asyncio.AbstractEventLoop], size: int) -> None:
+    body = bytes(at % 251 for at in range(size))
+    got: list[bytes] = []
+
+    async def worker(line: Line) -> None:
+        await line.reader.readuntil(b"\r\n\r\n")
+        got.append(await line.reader.readexactly(size))
+        await line.write(ANSWER)
+
+    async def story(pool: Pool) -> None:
+        assert (await ask(pool, b"POST / HTTP/1.1\r\nhost: w\r\ncontent-length: %d\r\n\r\n" % size, body)).complete
+        assert got == [body]
+        assert pool.idle_count == 1
 
     play(loop_factory, worker, story)

@@ -97,7 +97,7 @@ def test_an_answer_of_our_own_is_no_decision(counted: Counted) -> None:
     counted.finished(model_id=None, version=None, route_reason=None, attempts=0)
 
     assert counted.value("gateway_route_decisions_total", **UNKNOWN, reason="rejected") is None
-    assert counted.value("gateway_requests_total", **UNKNOWN, reason="rejected", code_class="2xx") == 1
+    assert counted.value("gateway_requests_total", **UNKNOWN, reason="local", code_class="2xx") == 1
 
 
 def test_deprecated_versions_in_use(counted: Counted) -> None:
