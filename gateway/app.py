@@ -26,6 +26,7 @@ from gateway.control.prober import Prober
 from gateway.control.schedule import ProbeSchedule
 from gateway.control.supervise import keep_running
 from gateway.control.watcher import Watcher
+from gateway.fitness import installed, origins, unfit
 from gateway.lifecycle import Gateway, run
 from gateway.listeners import PortTaken, address_of, admin_server, bind, data_server
 from gateway.proxy.plane import DataPlane
@@ -38,12 +39,16 @@ from gateway.telemetry.gauges import FleetGauges
 from gateway.telemetry.lag import watch_lag
 from gateway.telemetry.metrics import Metrics
 
-FAILED, WRONG_USAGE = 1, 2
+FAILED, WRONG_USAGE, NOT_FIT = 1, 2, 3
 Loop = Callable[[], Awaitable[None]]
 
 
 def serve(settings: Settings) -> int:
     """Run the gateway until it is told to stop; give the exit code of the process."""
+    faults = list(unfit(installed(), origins()))
+    if faults:
+        print("\n".join(f"dna: {fault}" for fault in faults), file=sys.stderr)  # noqa: T201 - as below
+        return NOT_FIT
     try:
         source = open_source(settings)
         sockets = Sockets.bind(settings)
