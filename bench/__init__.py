@@ -1,0 +1,1 @@
+"""Side-by-side benchmarks: the gateway beside other proxies, in one run, on this machine."""

@@ -1,0 +1,187 @@
+"""`python -m bench`: measure everything; `python -m bench --help` lists the parts."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import msgspec
+import typer
+
+from bench.compare import compare
+from bench.cores import available_cores, split
+from bench.growth import grow
+from bench.load.driver import LoadError
+from bench.peers.catalogue import UnknownPeer, chosen, missing
+from bench.peers.install import PACKAGES, install
+from bench.places import LATEST, PAGE
+from bench.plan import GROWTH_SIZES, Plan
+from bench.processes import StartError
+from bench.profiling import ProfilerError, profile
+from bench.progress import say
+from bench.report.page import refresh
+from bench.report.picture import picture
+from bench.report.screen import show
+from bench.report.sheet import comparison_sheets, growth_sheet, profile_sheets
+from bench.results import Results, read_results, write_results
+from bench.smoke import BESIDE, PLAN, faults
+
+app = typer.Typer(add_completion=False, no_args_is_help=False, help="Measure the gateway beside other proxies.")
+peers_app = typer.Typer(no_args_is_help=True, help="The proxies that come from the package index.")
+app.add_typer(peers_app, name="peers")
+
+Seconds = Annotated[float, typer.Option(help="Length of one measurement.")]
+Rounds = Annotated[int, typer.Option(help="Repeats of each, interleaved between the proxies.")]
+Patience = Annotated[float, typer.Option(help="Seconds the run may wait for quiet moments in all.")]
+Output = Annotated[Path, typer.Option(help="Where results are written; a picture goes beside them.")]
+Peers = Annotated[list[str] | None, typer.Option("--peer", help="Only this proxy; may be given again.")]
+
+
+@app.callback(invoke_without_command=True)
+def everything(
+    context: typer.Context,
+    seconds: Seconds = 2,
+    rounds: Rounds = 5,
+    patience: Patience = 60,
+    peer: Peers = None,
+    output: Output = LATEST,
+) -> None:
+    """Without a command: the comparison, growth, the profile, and the page in docs/ with their tables."""
+    if context.invoked_subcommand is not None:
+        return
+    compare_command(seconds, rounds, patience, peer, output)
+    growth_command(seconds, 2, patience, output, None)
+    try:
+        profile_command(output=output)
+    except ProfilerError as error:
+        say(f"no profile: {error}")
+    if output == LATEST:
+        page_command()
+
+
+@app.command("compare")
+def compare_command(
+    seconds: Seconds = 2, rounds: Rounds = 5, patience: Patience = 60, peer: Peers = None, output: Output = LATEST
+) -> None:
+    """Only the comparison; writes its part of the results and the picture."""
+    peers = chosen(peer or [])
+    for name, reason in missing(peers).items():
+        say(f"{name}: {reason}")
+    plan = Plan(seconds=seconds, rounds=rounds, patience_s=patience)
+    measured = compare(peers, split(available_cores()), plan)
+    show(comparison_sheets(measured))
+    _keep(output, comparison=measured)
+    output.with_suffix(".svg").write_text(picture(measured), encoding="utf-8")
+
+
+@app.command("growth")
+def growth_command(
+    seconds: Seconds = 2,
+    rounds: Rounds = 2,
+    patience: Patience = 60,
+    output: Output = LATEST,
+    size: Annotated[list[int] | None, typer.Option(help="Only this size of fleet; may be given again.")] = None,
+) -> None:
+    """Only ours, against the size of its fleet."""
+    plan = Plan(seconds=seconds, rounds=rounds, patience_s=patience)
+    measured = grow(split(available_cores()), plan, size or GROWTH_SIZES)
+    show([growth_sheet(measured)])
+    _keep(output, growth=measured)
+
+
+@app.command("profile")
+def profile_command(
+    seconds: Seconds = 8,
+    connections: Annotated[int, typer.Option(help="Size of the closed loop.")] = 32,
+    output: Output = LATEST,
+) -> None:
+    """Only ours, under py-spy: where a request's time goes."""
+    measured = profile(split(available_cores()), seconds=seconds, connections=connections)
+    show(profile_sheets(measured))
+    say(f"{measured.requests_per_s:,.0f} requests/s, {measured.cpu_us:.1f} µs of CPU a request")
+    _keep(output, profile=measured)
+
+
+@app.command("smoke")
+def smoke_command() -> None:
+    """About 20 seconds; fails only when something is broken."""
+    measured = compare(
+        [each for each in chosen([]) if each.name in {"dna-gateway", BESIDE}], split(available_cores()), PLAN
+    )
+    show(comparison_sheets(measured)[:-1])  # a run this short judges no goal
+    found = faults(measured)
+    for fault in found:
+        say(f"broken: {fault}")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command("page")
+def page_command() -> None:
+    """Write the tables of the last results into docs/performance.md."""
+    refresh(PAGE, read_results(LATEST))
+
+
+@app.command("show")
+def show_command(output: Output = LATEST) -> None:
+    """Print the tables of results that were written before."""
+    results = read_results(output)
+    show(comparison_sheets(results.comparison) if results.comparison else [])
+    show([growth_sheet(results.growth)] if results.growth else [])
+    show(profile_sheets(results.profile) if results.profile else [])
+
+
+@peers_app.command("install")
+def install_command(
+    names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.")] = None,
+    find_links: Annotated[
+        list[str] | None, typer.Option(help="Where wheels may lie already; may be given again.")
+    ] = None,
+) -> None:
+    """Install each into an environment of its own under .cache/bench."""
+    unknown = [name for name in names or [] if name not in PACKAGES]
+    if unknown:
+        raise typer.BadParameter(f"unknown: {', '.join(unknown)}; there are: {', '.join(PACKAGES)}")
+    failed = False
+    for name in names or PACKAGES:
+        say(f"installing {PACKAGES[name]}")
+        fault = install(name, find_links=find_links or [])
+        failed = failed or fault is not None
+        say(f"{name}: {fault or 'ready'}")
+    raise typer.Exit(1 if failed else 0)
+
+
+@peers_app.command("list")
+def list_command() -> None:
+    """Say which proxies are here."""
+    absent = missing(chosen([]))
+    for each in chosen([]):
+        program = each.program()
+        print(f"{each.name}: {absent.get(each.name) or each.version(program) if program else absent[each.name]}")
+
+
+def _keep(output: Path, **part: object) -> None:
+    """Replace one part of the results, keep the others."""
+    results: Results = msgspec.structs.replace(read_results(output), **part)
+    write_results(output, results)
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    """End through every `finally`, so that nothing that was started outlives us."""
+    raise SystemExit(128 + number)
+
+
+def main() -> None:
+    """Run a command; what went wrong outside us is one sentence, not a traceback."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        app()
+    except (StartError, LoadError, ProfilerError, UnknownPeer) as error:
+        say(f"error: {error}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

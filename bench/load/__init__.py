@@ -1,0 +1,1 @@
+"""Load: what sends requests, and what it measured."""

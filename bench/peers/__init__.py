@@ -1,0 +1,1 @@
+"""The proxies that are measured, ours among them."""

@@ -1,0 +1,1 @@
+"""From measured numbers to tables, a picture and the page in docs/."""

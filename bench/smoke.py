@@ -1,0 +1,52 @@
+"""The smoke run: a short comparison whose only question is whether anything is broken. Speed never fails it."""
+
+from __future__ import annotations
+
+from bench.peers.gateway import NAME
+from bench.plan import Plan
+from bench.results import Comparison, Figures
+
+PLAN = Plan(seconds=1, rounds=1, connections=(1, 32), streams=20, patience_s=0)
+BESIDE = "nginx"
+LEAST_RECORDS = 0.99
+
+
+def faults(comparison: Comparison) -> list[str]:
+    """What is broken, one sentence each; nothing of it is about speed."""
+    ours = comparison.of(NAME)
+    if ours is None:
+        return [f"{NAME} did not start: {comparison.skipped.get(NAME, 'no reason known')}"]
+    return [*_closed(ours), *_open(ours), *_streams(ours), *_records(comparison)]
+
+
+def _closed(ours: Figures) -> list[str]:
+    found = []
+    for size, repeats in ours.closed.items():
+        failures = sum(repeat.failures for repeat in repeats)
+        if failures:
+            found.append(f"{failures} requests failed in the closed loop at {size} connections")
+        if any(repeat.requests_per_s == 0 for repeat in repeats):
+            found.append(f"nothing was answered in the closed loop at {size} connections")
+    return found or ([] if ours.closed else ["the closed loop was not measured"])
+
+
+def _open(ours: Figures) -> list[str]:
+    failures = sum(repeat.failures for repeat in ours.open)
+    if not ours.open:
+        return ["the open loop was not measured"]
+    return [f"{failures} requests failed in the open loop"] if failures else []
+
+
+def _streams(ours: Figures) -> list[str]:
+    if not ours.streams:
+        return ["streams were not measured"]
+    lost = sum(repeat.lost for repeat in ours.streams)
+    found = [f"{lost} streams broke or brought nothing"] if lost else []
+    return found + (["no event came through"] if any(repeat.events == 0 for repeat in ours.streams) else [])
+
+
+def _records(comparison: Comparison) -> list[str]:
+    records = comparison.records_per_request
+    if records is None or records < LEAST_RECORDS:
+        return [f"access records per request: {records if records is not None else 'none'}"]
+    return []

@@ -1,0 +1,1 @@
+"""What stands behind every proxy: answers at once, or streams at a fixed rate."""
