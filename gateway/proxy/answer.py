@@ -78,8 +78,6 @@ class AnswerReader:
             self._head_bytes += len(data)
         try:
             parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self.broken = "the worker switched protocols unasked"
         except httptools.HttpParserCallbackError as error:
             if not isinstance(error.__context__, _Malformed):
                 raise
@@ -140,7 +138,7 @@ class AnswerReader:
             self._headers = []
             self._head_bytes = 0
             return
-        if not 200 <= status <= 599:
+        if not 200 <= status <= 599:  # 101 among them: nobody asked for another protocol
             raise _Malformed(f"status {status} is no final answer")
         version = parser.get_http_version()
         if version not in ("1.0", "1.1"):

@@ -276,6 +276,14 @@ def test_reading_leaves_nothing_for_the_garbage_collector() -> None:
         gc.enable()
 
 
+def test_a_closed_reader_takes_nothing_more() -> None:
+    reader = AnswerReader(Limits(), head_only=False)
+    reader.close()
+    reader.feed(LENGTH)
+
+    assert reader.head is None
+
+
 def test_an_error_of_our_own_is_not_taken_for_the_workers() -> None:
     class Careless(AnswerReader):
         def on_headers_complete(self) -> None:

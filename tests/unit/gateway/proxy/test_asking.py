@@ -83,6 +83,9 @@ def test_selectors(path: str, headers: tuple[str, ...], body: bytes, selectors: 
         pytest.param("/v1/x", ("X-Model-Id: n",), b'{"model": "m"}', "selector_conflict", id="header-and-body"),
         pytest.param("/g", ("X-Model-Id: ",), b"", "model_required", id="empty-model"),
         pytest.param("/g", (), b'{"model": 1}', "bad_request", id="body-model-no-text"),
+        pytest.param("/g", ("X-Model-Id: " + "m" * 5000,), b"", "bad_request", id="endless-model"),
+        pytest.param("/g", ("X-Model-Preference: " + "1" * 5000,), b"", "bad_request", id="endless-selector"),
+        pytest.param("/g", ("X-Inference-DNA-Prefix: " + "a" * 5000,), b"", "bad_request", id="endless-prefix"),
     ],
 )
 def test_contradictions(path: str, headers: tuple[str, ...], body: bytes, code: str) -> None:

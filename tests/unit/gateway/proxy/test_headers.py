@@ -60,6 +60,19 @@ def test_what_a_worker_says_goes_on_in_order_duplicates_kept() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("link", "kept"),
+    [
+        (b'</a>; rel="next"', True),
+        (b'</v2>; rel="successor-version"', False),
+        (b"</v2>; rel=sunset", False),
+        (b'</v2>; rel="deprecation"', False),
+    ],
+)
+def test_a_worker_does_not_speak_of_the_versions_end(link: bytes, kept: bool) -> None:
+    assert for_client(headers(b"Link: " + link, b"X-A: 1")) == (b"Link: %b\r\n" % link if kept else b"") + b"X-A: 1\r\n"
+
+
 @pytest.mark.parametrize("encode", [for_worker, for_client])
 def test_names_in_connection_are_dropped(encode: object) -> None:
     assert callable(encode)
