@@ -188,6 +188,10 @@ class Fleet:
         if identity is not before.identity:
             self._change_and_hasten(key, before, replace(before, identity=identity), source="response")
 
+    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
+        """Count an answer that states and means what the one before it did: nothing changes."""
+        self._count(instance.key, "response", verdict)
+
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         """Take in how a request ended."""
         key = instance.key

@@ -64,10 +64,14 @@ def read_asking(request: Request, target: Target, snapshot: Snapshot, *, request
 
 
 def _routing_headers(request: Request) -> dict[bytes, bytes]:
-    said: dict[bytes, bytes] = {}
+    said = request.facts.said
+    if said is not None:
+        return said
+    said = {}
     for name, raw, value in request.headers:
         if name in _READ and said.setdefault(name, value) != value and name != _ACCEPT:
             raise refuse(400, "selector_conflict", f"{raw.decode()} is sent twice with different values.", close=False)
+    request.facts.said = said
     return said
 
 

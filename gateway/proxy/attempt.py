@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from contracts.verdict import VerdictKind
 from gateway.health.liveness import ExchangeOutcome
 from gateway.proxy.answer import AnswerHead
 from gateway.proxy.attempts import NOT_CONNECTED, may_repeat_fresh
-from gateway.proxy.identity import Checked, check_answer, lost_trust
+from gateway.proxy.identity import AnswerJudge, Checked, lost_trust
 from gateway.proxy.plane import DataPlane
 from gateway.proxy.pool import dial_failure
 from gateway.proxy.upstream import Failure, UpstreamConnection
@@ -34,8 +35,8 @@ class Attempt:
     """Occupies one place of its instance from `begin` to `release`."""
 
     __slots__ = (
-        "_body", "_closed", "_connection", "_head", "_owner", "_plane", "_pool", "_snapshot", "head_at", "instance",
-        "is_head_request", "repeated_fresh", "sent_at", "view",
+        "_body", "_closed", "_connection", "_destination", "_head", "_owner", "_plane", "_snapshot", "head_at",
+        "instance", "is_head_request", "repeated_fresh", "sent_at", "view",
     )  # fmt: skip
 
     def __init__(
@@ -44,7 +45,7 @@ class Attempt:
         self._plane = plane
         self._owner = owner
         self._snapshot = snapshot
-        self._pool = plane.pool(instance)
+        self._destination = plane.destination(instance, view.contract)
         self._connection: UpstreamConnection | None = None
         self._head = self._body = b""
         self._closed = False
@@ -64,9 +65,10 @@ class Attempt:
         """Send the request over a pooled connection, or dial one."""
         self._head, self._body = head, body
         self.is_head_request = is_head_request
-        self._plane.occupy(self.instance, self._pool)
-        self._plane.tally.attempt(*self.instance.key[:2])
-        connection = self._pool.take()
+        destination = self._destination
+        self._plane.occupy(destination)
+        self._plane.tally.attempt(*destination.traffic.key)
+        connection = destination.pool.take()
         if connection is not None:
             self._send(connection)
         else:
@@ -83,7 +85,7 @@ class Attempt:
         """Give the instance's place back, once."""
         if not self._closed:
             self._closed = True
-            self._plane.release(self.instance, self._pool)
+            self._plane.release(self._destination)
 
     def pause(self) -> None:
         """Stop reading from the worker."""
@@ -96,12 +98,17 @@ class Attempt:
             self._connection.resume()
 
     def report(self, outcome: ExchangeOutcome) -> None:
-        """Say how this attempt ended, as liveness sees it."""
+        """Say how this attempt ended, as liveness sees it; a success after a success says nothing new."""
+        destination = self._destination
+        if outcome is ExchangeOutcome.OK and not destination.is_failing:
+            return
+        if outcome is not ExchangeOutcome.IGNORED:
+            destination.is_failing = outcome is not ExchangeOutcome.OK
         self._plane.report.observe_exchange(self.instance, outcome)
 
     async def _dial(self) -> None:
         try:
-            connection = await self._pool.dial(timeout_s=self.view.contract.timeouts.connect_s)
+            connection = await self._destination.pool.dial(timeout_s=self.view.contract.timeouts.connect_s)
         except OSError as error:
             if not self._closed:
                 self.on_failed(dial_failure(error), f"no connection ({error.strerror or 'timed out'})")
@@ -124,15 +131,22 @@ class Attempt:
         The newest contract decides, not the one the request was routed by: what it no longer accepts, or an instance
         ejected meanwhile, answers nobody.
         """
-        self.head_at = self._plane.now()
-        newest = self._plane.snapshot()
-        view = self.view
+        plane, destination = self._plane, self._destination
+        self.head_at = plane.now()
+        newest = plane.snapshot()
+        contract = self.view.contract
         if newest is not self._snapshot:
-            view = newest.version(self.instance.model_id, self.instance.version) or view
-        checked = check_answer(view.contract, head)
-        self._plane.report.observe_response(
-            self.instance, checked.observation, checked.verdict, started_at=self.sent_at
-        )
+            view = newest.version(self.instance.model_id, self.instance.version)
+            contract = view.contract if view is not None else contract
+        judge = destination.traffic.judge
+        if judge.contract is not contract:
+            judge = destination.traffic.judge = AnswerJudge(contract)
+        checked = judge.check(head)
+        if checked.is_known and destination.is_settled:
+            plane.report.confirm_response(self.instance, checked.verdict)
+        else:
+            plane.report.observe_response(self.instance, checked.observation, checked.verdict, started_at=self.sent_at)
+            destination.is_settled = checked.verdict.kind is VerdictKind.MATCH and plane.snapshot() is newest
         withheld = checked.withheld
         if withheld is None and newest is not self._snapshot:
             withheld = lost_trust(self.instance, newest)
@@ -151,7 +165,7 @@ class Attempt:
     def on_failed(self, failure: Failure, detail: str) -> None:
         """Repeat over a fresh connection where the kept one was stale; all else is the owner's to decide."""
         self._connection = None
-        self._plane.tally.upstream_error(*self.instance.key[:2], failure)
+        self._plane.tally.upstream_error(*self._destination.traffic.key, failure)
         if may_repeat_fresh(failure, retries=self.view.contract.retries, repeated=self.repeated_fresh):
             self._repeat_fresh()
             return
@@ -162,8 +176,8 @@ class Attempt:
     def _repeat_fresh(self) -> None:
         """Send once more, no attempt counted: the kept connection was stale, and so may be its siblings."""
         self.repeated_fresh = True
-        self._plane.tally.stale_reuse(*self.instance.key[:2])
-        self._pool.drop_idle()
+        self._plane.tally.stale_reuse(*self._destination.traffic.key)
+        self._destination.pool.drop_idle()
         self._plane.dial(self._dial())
 
 

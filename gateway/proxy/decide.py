@@ -42,7 +42,7 @@ def decide(
     known = Known(request_id, snapshot.generation)
     family = Family.PLAIN
     try:
-        target = parse_target(request.target, request.one(b"host"))
+        target = target_of(request)
         family = target.family
         answer = local_answer(request, target, snapshot, ready=ready)
         if answer is not None:
@@ -60,6 +60,18 @@ def decide(
         detail = f"{route.model.model_id} {route.view.version} takes no body larger than {most} bytes."
         return from_problem(Problem(413, "payload_too_large", detail), known, family=family, path=request.path)
     return Ticket(target, asking, route, snapshot)
+
+
+def target_of(request: Request) -> Target:
+    """Read the target; worked out once for all requests that repeat the head.
+
+    Raises:
+        Refused: It cannot be sent on safely.
+    """
+    target = request.facts.target
+    if target is None:
+        target = request.facts.target = parse_target(request.target, request.one(b"host"))
+    return target
 
 
 def problem_of(outcome: NotRouted, *, now: float, draw: float) -> Problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from contracts.contract import Contract
 from contracts.terms import Enforcement, Verification
@@ -10,55 +10,102 @@ from contracts.verdict import Verdict, VerdictKind, judge
 from gateway.proxy.answer import AnswerHead
 from gateway.routing.snapshot import Instance, Snapshot
 from inference_dna import headers as names
+from inference_dna.canonical import Refused
+from inference_dna.digest import ALGORITHM, HEX_LENGTH
+from inference_dna.dna import RUNTIME_LENGTH, strand
 from inference_dna.observation import Observation
 
-_STATED = {
+_NAMES = {
     name.encode(): name
     for name in (
         names.DNA, names.DIGEST, names.INPUT_HASH, names.MODEL_ID, names.MODEL_VERSION, names.ASSURANCE, names.FORMAT,
     )
 }  # fmt: skip
 _IDENTITY_STEPS = frozenset({"ejected", "suspect", "unverified"})
+_SERVER_ERRORS = 500
+_MOST_REMEMBERED = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """An answer's head, judged.
 
     Attributes:
         observation: What the worker stated.
         verdict: What it means for the contract.
         withheld: Why nothing of the answer may go on; None where it may.
+        is_known: An earlier answer stated the same and matched.
     """
 
     observation: Observation
     verdict: Verdict
     withheld: str | None
+    is_known: bool = False
 
 
-def check_answer(contract: Contract, head: AnswerHead) -> Checked:
-    """Judge the head of an answer against the contract its version is pinned to.
+class AnswerJudge:
+    """Judges the answers to one contract.
 
-    A 5xx says nothing of identity (dna.md section 10, row 3), but one that names another identity is withheld as
-    well: no byte of another version goes to a client under any status.
+    A worker states the same on every answer, but for the second half of the DNA and the input hash, which name the
+    input. So a match is remembered by all else; what names the input is checked each time.
     """
-    stated = [(_STATED[name], value.decode("latin-1")) for name, _, value in head.headers if name in _STATED]
-    required = contract.verification is Verification.RESPONSE
-    observation = Observation.from_headers(head.status, stated, dna_required=required)
-    verdict = judge(contract, observation)
-    if contract.enforcement is Enforcement.OBSERVE:
-        return Checked(observation, verdict, None)
-    if verdict.kind is VerdictKind.ABSENT:
-        return Checked(observation, verdict, _contradiction(contract, head, stated))
-    withheld = None if verdict.kind is VerdictKind.MATCH else verdict.reason
-    return Checked(observation, verdict, withheld)
+
+    def __init__(self, contract: Contract) -> None:
+        self.contract = contract
+        self._requires_dna = contract.verification is Verification.RESPONSE
+        self._observes = contract.enforcement is Enforcement.OBSERVE
+        self._matches: dict[tuple[str | None, ...], Verdict] = {}
+
+    def check(self, head: AnswerHead) -> Checked:
+        """Judge one head.
+
+        A 5xx says nothing of identity (dna.md section 10, row 3), but one that names another identity is withheld as
+        well: no byte of another version goes to a client under any status.
+        """
+        stated = [(_NAMES[name], value.decode("latin-1")) for name, _, value in head.headers if name in _NAMES]
+        seen = Observation.from_headers(head.status, stated, dna_required=self._requires_dna)
+        key = _but_for_the_input(seen)
+        known = self._matches.get(key) if head.status < _SERVER_ERRORS else None
+        if known is not None and _strand_follows(seen):
+            return Checked(seen, known, None, is_known=True)
+        verdict = judge(self.contract, seen)
+        if verdict.kind is VerdictKind.MATCH:
+            if not verdict.notes:
+                self._remember(key, verdict)
+            return Checked(seen, verdict, None)
+        if self._observes:
+            return Checked(seen, verdict, None)
+        if verdict.kind is VerdictKind.ABSENT:
+            return Checked(seen, verdict, self._contradiction(head.status, stated))
+        return Checked(seen, verdict, verdict.reason)
+
+    def _remember(self, key: tuple[str | None, ...], verdict: Verdict) -> None:
+        if len(self._matches) >= _MOST_REMEMBERED:
+            self._matches.clear()
+        self._matches[key] = verdict
+
+    def _contradiction(self, status: int, stated: list[tuple[str, str]]) -> str | None:
+        """Say what a 5xx states that another identity would: it says nothing of the instance, and goes to nobody."""
+        if status < _SERVER_ERRORS or not stated:
+            return None
+        verdict = judge(self.contract, Observation.from_headers(200, stated, dna_required=False))
+        return verdict.reason if verdict.kind in (VerdictKind.MISMATCH, VerdictKind.SUSPECT) else None
 
 
-def _contradiction(contract: Contract, head: AnswerHead, stated: list[tuple[str, str]]) -> str | None:
-    if head.status < 500 or not stated:
-        return None
-    as_answer = judge(contract, Observation.from_headers(200, stated, dna_required=False))
-    return as_answer.reason if as_answer.kind in (VerdictKind.MISMATCH, VerdictKind.SUSPECT) else None
+def _but_for_the_input(seen: Observation) -> tuple[str | None, ...]:
+    dna = seen.dna
+    runtime = dna if dna is None or len(dna) != 2 * RUNTIME_LENGTH else dna[:RUNTIME_LENGTH]
+    return (runtime, seen.digest, seen.model_id, seen.version, seen.assurance, seen.format)
+
+
+def _strand_follows(seen: Observation) -> bool:
+    """Say whether the second half of the DNA is that of the input hash, as far as it can be recomputed."""
+    digest, dna, input_hash = seen.digest, seen.dna, seen.input_hash
+    if digest is None or dna is None or input_hash is None or len(input_hash) != HEX_LENGTH:
+        return dna is None or not dna[RUNTIME_LENGTH:].strip("0123456789abcdef")
+    try:
+        return strand(digest[len(ALGORITHM) :], input_hash) == dna[RUNTIME_LENGTH:]
+    except Refused:
+        return False
 
 
 def lost_trust(instance: Instance, snapshot: Snapshot) -> str | None:

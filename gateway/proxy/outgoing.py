@@ -10,7 +10,7 @@ from gateway.proxy.target import Target
 from gateway.routing.snapshot import Instance
 
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-_LINES = b"%b%bx-forwarded-for: %b\r\nx-forwarded-proto: http\r\n%bvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n"
+_LINES = b"%b%bx-forwarded-for: %b\r\nx-forwarded-proto: http\r\nvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n"
 
 
 def request_line(request: Request, target: Target, instance: Instance) -> bytes:
@@ -30,8 +30,14 @@ def outgoing_lines(request: Request, body: bytes, *, request_id: str, peer: str)
     The same for every attempt: second attempts are built from the originals.
     """
     length = b"" if not body and request.method in _BODYLESS else b"content-length: %d\r\n" % len(body)
-    host = request.one(b"host")
-    forwarded_host = b"" if host is None else b"x-forwarded-host: %b\r\n" % host
-    return _LINES % (
-        for_worker(request.headers), length, peer.encode("latin-1"), forwarded_host, request_id.encode("ascii"),
-    )  # fmt: skip
+    return _LINES % (_fixed_lines(request), length, peer.encode("latin-1"), request_id.encode("ascii"))
+
+
+def _fixed_lines(request: Request) -> bytes:
+    """Give the lines that depend on the head alone; worked out once for all requests that repeat it."""
+    lines = request.facts.lines_for_worker
+    if lines is None:
+        host = request.one(b"host")
+        forwarded_host = b"" if host is None else b"x-forwarded-host: %b\r\n" % host
+        lines = request.facts.lines_for_worker = for_worker(request.headers) + forwarded_host
+    return lines

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from contracts.contract import Contract
 from contracts.verdict import Verdict
 from gateway.health.liveness import ExchangeOutcome
 from gateway.health.retry_budget import BudgetSettings, RetryBudget, withdraw
 from gateway.proxy.admission import Admission, VersionKey
+from gateway.proxy.identity import AnswerJudge
 from gateway.proxy.limits import Limits
 from gateway.proxy.pool import Address, Pool
 from gateway.proxy.stamps import http_date
@@ -31,6 +33,9 @@ class Report(Protocol):
         self, instance: Instance, observation: Observation, verdict: Verdict, *, started_at: float
     ) -> None:
         """The head of an answer was judged."""
+
+    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
+        """An answer stated once more what the one before it stated, and matched."""
 
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         """A real request ended, as liveness sees it."""
@@ -77,9 +82,40 @@ class Tally(Protocol):
 
 
 @dataclass(slots=True)
-class _Destination:
+class Destination:
+    """What the data plane keeps of one instance.
+
+    Attributes:
+        pool: Its connections.
+        traffic: Of its version.
+        boot_id: Start of the worker that the connections belong to.
+        is_settled: The last answer matched and nothing changed since: another one that states the same says nothing
+            new of identity.
+        is_failing: A request failed and none succeeded since: a success would say something new of liveness.
+    """
+
     pool: Pool
+    traffic: Traffic
     boot_id: str | None
+    is_settled: bool = False
+    is_failing: bool = False
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What the data plane keeps of one version.
+
+    Attributes:
+        key: Model id and printed version.
+        judge: Judges answers by the newest contract seen.
+        in_flight: Requests with its instances.
+        budget: Its repeats.
+    """
+
+    key: VersionKey
+    judge: AnswerJudge
+    in_flight: int = 0
+    budget: RetryBudget = field(default_factory=RetryBudget)
 
 
 class DataPlane:
@@ -119,70 +155,70 @@ class DataPlane:
         self.buffered = 0
         self.draining = False
         self.date = http_date(wall())
-        self._destinations: dict[tuple[str, str, str], _Destination] = {}
-        self._budgets: dict[VersionKey, RetryBudget] = {}
-        self._in_flight: dict[VersionKey, int] = {}
+        self._destinations: dict[tuple[str, str, str], Destination] = {}
+        self._traffic: dict[VersionKey, Traffic] = {}
         self._dials: set[asyncio.Task[None]] = set()
         self._tls: ssl.SSLContext | None = None
 
     # instances ----------------------------------------------------------------------------------------------------
 
-    def pool(self, instance: Instance) -> Pool:
-        """Give the pool of an instance; connections to an earlier start of the worker (`boot_id`) are not reused."""
+    def destination(self, instance: Instance, contract: Contract) -> Destination:
+        """Find what is kept of an instance; connections to an earlier start of it (`boot_id`) are not reused."""
         known = self._destinations.get(instance.key)
-        if known is not None:
-            if known.boot_id != instance.boot_id:
-                known.pool.drop_idle()
-                known.boot_id = instance.boot_id
-            return known.pool
-        address = Address(instance.host, instance.port, self._tls_context() if instance.tls else None)
-        pool = Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
-        self._destinations[instance.key] = _Destination(pool, instance.boot_id)
-        return pool
+        if known is None:
+            address = Address(instance.host, instance.port, self._tls_context() if instance.tls else None)
+            pool = Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
+            known = Destination(pool, self._traffic_of(instance.key[:2], contract), instance.boot_id)
+            self._destinations[instance.key] = known
+        elif known.boot_id != instance.boot_id:
+            known.pool.drop_idle()
+            known.boot_id = instance.boot_id
+        return known
+
+    def _traffic_of(self, key: VersionKey, contract: Contract) -> Traffic:
+        traffic = self._traffic.get(key)
+        if traffic is None:
+            traffic = self._traffic[key] = Traffic(key, AnswerJudge(contract))
+        return traffic
 
     def in_flight(self, instance: Instance) -> int:
         """Requests an instance has in flight."""
         known = self._destinations.get(instance.key)
         return known.pool.in_flight if known is not None else 0
 
-    def occupy(self, instance: Instance, pool: Pool) -> None:
+    def occupy(self, destination: Destination) -> None:
         """Count a request into flight."""
-        pool.in_flight += 1
-        key = instance.key[:2]
-        self._in_flight[key] = self._in_flight.get(key, 0) + 1
-        self.tally.started(*key)
+        destination.pool.in_flight += 1
+        destination.traffic.in_flight += 1
+        self.tally.started(*destination.traffic.key)
 
-    def release(self, instance: Instance, pool: Pool) -> None:
+    def release(self, destination: Destination) -> None:
         """Count a request out of flight and let one that waits have the room."""
-        pool.in_flight -= 1
-        key = instance.key[:2]
-        left = self._in_flight.pop(key) - 1
-        if left:
-            self._in_flight[key] = left
-        self.tally.ended(*key)
-        self.admission.freed(key, now=self.now())
+        destination.pool.in_flight -= 1
+        traffic = destination.traffic
+        traffic.in_flight -= 1
+        self.tally.ended(*traffic.key)
+        self.admission.freed(traffic.key, now=self.now())
 
     def may_repeat(self, key: VersionKey) -> bool:
         """Take a repeat out of the version's budget; say no where it is spent."""
-        budget = withdraw(
-            self._budgets.get(key, RetryBudget()),
-            in_flight=self._in_flight.get(key, 0),
-            now=self.now(),
-            settings=self._budget,
-        )
+        traffic = self._traffic[key]
+        budget = withdraw(traffic.budget, in_flight=traffic.in_flight, now=self.now(), settings=self._budget)
         if budget is None:
             self.tally.budget_exhausted(*key)
             return False
-        self._budgets[key] = budget
+        traffic.budget = budget
         return True
 
     def instance_changed(self, instance: Instance) -> None:
         """The state of one instance changed: close what it must not get, let waiting requests of its version look."""
         destination = self._destinations.get(instance.key)
-        if destination is not None and instance.refusal is not None:
-            destination.pool.drop_idle()
-            if instance.refusal.step == "ejected":
-                self._cut_answers_of(instance)
+        if destination is not None:
+            destination.is_settled = False
+            if instance.refusal is not None:
+                destination.pool.drop_idle()
+                if instance.refusal.step == "ejected":
+                    self._cut_answers_of(instance)
         self.admission.recheck(instance.key[:2])
 
     def documents_changed(self) -> None:
@@ -191,6 +227,10 @@ class DataPlane:
         known = {i.key for model in snapshot.models.values() for view in model.ranked for i in view.instances}
         for gone in [key for key in self._destinations if key not in known]:
             self._destinations.pop(gone).pool.close()
+        for destination in self._destinations.values():
+            destination.is_settled = False
+        for key in [key for key in self._traffic if key not in {known_key[:2] for known_key in known}]:
+            del self._traffic[key]
         for version in self.admission.versions():
             self.admission.recheck(version)
 

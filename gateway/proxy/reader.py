@@ -9,11 +9,14 @@ where llhttp gives a message up before its body, changes nothing (http.md sectio
 from __future__ import annotations
 
 from gateway.proxy.chunks import ChunkDecoder
-from gateway.proxy.head import read_head
+from gateway.proxy.head import Head, read_head
 from gateway.proxy.head_cutter import HeadCutter
 from gateway.proxy.limits import Limits
 from gateway.proxy.problem import refuse
 from gateway.proxy.request import Request
+
+_NOTHING_YET = b"\x00"
+"""No head begins so."""
 
 
 class RequestReader:
@@ -24,13 +27,15 @@ class RequestReader:
     """
 
     __slots__ = (
-        "_body", "_chunks", "_cutter", "_limits", "_remaining", "expects_continue", "head", "max_body", "rest",
-        "trailers",
+        "_body", "_chunks", "_cutter", "_last", "_last_raw", "_limits", "_remaining", "expects_continue", "head",
+        "max_body", "rest", "trailers",
     )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._cutter = HeadCutter(limits)
+        self._last: Head | None = None
+        self._last_raw = _NOTHING_YET
         self.max_body = limits.max_body
         self.rest = b""
         self.trailers = 0
@@ -79,27 +84,46 @@ class RequestReader:
             Refused: The bytes cannot be read in exactly one way, or break a limit.
         """
         if self.head is None:
-            size = self._cutter.cut(data)
-            if not size:
+            data = self._again(data) if data.startswith(self._last_raw) else self._read_head(data)
+            if self.head is None:
                 return None
-            data = self._begin(size)
         return self._read_length(data) if self._chunks is None else self._read_chunks(self._chunks, data)
 
-    def _begin(self, size: int) -> bytes:
-        """Understand the head that is now whole; give the bytes behind it."""
+    def _again(self, data: bytes) -> bytes:
+        """Take a head that repeats the last one byte for byte, so that all of it is known; give the bytes behind it."""
+        if self._last is None or self._cutter.buffer:
+            return self._read_head(data)
+        self._start(self._last)
+        return data[len(self._last_raw) :]
+
+    def _read_head(self, data: bytes) -> bytes:
+        """Take bytes of a head; once it is whole, understand it and give the bytes behind it."""
+        size = self._cutter.cut(data)
+        if not size:
+            return b""
         cutter = self._cutter
         data, first_line = cutter.buffer, cutter.first_line
         assert first_line is not None, "a whole head has a first line"
-        head = read_head(data[:size], first_line, self._limits)
+        raw = data[:size]
+        head = read_head(raw, first_line, self._limits)
+        if head.length is not None and head.length > self.max_body:
+            raise refuse(413, "payload_too_large", f"The body is larger than {self.max_body} bytes.")
+        cutter.reset()
+        self._last, self._last_raw = head, raw
+        self._start(head)
+        return data[size:]
+
+    def _start(self, head: Head) -> None:
+        """Begin a request with this head; its body comes next."""
         if head.length is None:
             self._chunks = ChunkDecoder(self._limits, max_body=self.max_body)
-        elif head.length > self.max_body:
-            raise refuse(413, "payload_too_large", f"The body is larger than {self.max_body} bytes.")
         else:
             self._remaining = head.length
-        cutter.reset()
-        self.head, self.expects_continue = head.request, head.expects_continue
-        return data[size:]
+        first = head.request
+        self.head = Request(
+            first.method, first.target, first.version, first.headers, first.keep_alive, b"", first.facts
+        )
+        self.expects_continue = head.expects_continue
 
     def _read_length(self, data: bytes) -> Request | None:
         missing = self._remaining - len(data)

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway.proxy.target import Target
 
 Header = tuple[bytes, bytes, bytes]
 """Lower-case name, name as sent, value without surrounding blanks."""
+
+
+class Facts:
+    """What a head means beyond its lines, each worked out once by whoever needs it first.
+
+    Requests of one connection that repeat a head byte for byte share it: most clients say the same over and over.
+    """
+
+    __slots__ = ("lines_for_worker", "own_id", "said", "target")
+
+    def __init__(self) -> None:
+        self.target: Target | None = None
+        self.said: dict[bytes, bytes] | None = None
+        self.lines_for_worker: bytes | None = None
+        self.own_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -21,6 +40,7 @@ class Request:
     headers: list[Header]
     keep_alive: bool
     body: bytes = b""
+    facts: Facts = field(default_factory=Facts, repr=False, compare=False)
 
     def one(self, name: bytes) -> bytes | None:
         """Give the value of the only line of that name; None where there is none, the first where several agree."""
@@ -44,7 +64,8 @@ _ID_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 def own_id(request: Request) -> str | None:
     """Take the client's request id where it is well-formed, else none (clients.md section 2)."""
-    value = request.one(b"x-request-id")
-    if value is None or not 1 <= len(value) <= 128 or value.strip(_ID_BYTES):
-        return None
-    return value.decode("ascii")
+    facts = request.facts
+    if facts.own_id is None:
+        value = request.one(b"x-request-id") or b""
+        facts.own_id = value.decode("ascii") if len(value) <= 128 and not value.strip(_ID_BYTES) else ""
+    return facts.own_id or None

@@ -22,11 +22,30 @@ from gateway.routing.snapshot import ModelView, Snapshot, VersionView
 from inference_dna.canonical import Refused
 from inference_dna.dna import parse_dna_prefix
 
+_MOST_REMEMBERED = 4096
 __all__ = ["NotRouted", "Reason", "Resolution", "canary_bucket", "resolve", "selector_of"]
 
 
 def resolve(snapshot: Snapshot, request: RouteRequest) -> Resolution | NotRouted:
     """Pin a request to one version of one model."""
+    key = (request.model_id, request.selectors, request.dna_prefix)
+    known = snapshot.resolved.get(key)
+    if known is not None:
+        return known
+    outcome = _resolve(snapshot, request)
+    if isinstance(outcome, Resolution) and _is_lasting(outcome, request):
+        if len(snapshot.resolved) >= _MOST_REMEMBERED:
+            snapshot.resolved.clear()
+        snapshot.resolved[key] = outcome
+    return outcome
+
+
+def _is_lasting(outcome: Resolution, request: RouteRequest) -> bool:
+    """Say whether the question has this answer for as long as its snapshot lasts: no sticky key had a part in it."""
+    return bool(request.selectors) or request.dna_prefix is not None or not outcome.model.slices
+
+
+def _resolve(snapshot: Snapshot, request: RouteRequest) -> Resolution | NotRouted:
     model = _model(snapshot, request.model_id)
     outcome = model if isinstance(model, NotRouted) else _version(snapshot, model, request)
     if isinstance(outcome, NotRouted):

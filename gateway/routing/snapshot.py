@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from contracts.contract import Contract
 from contracts.route import Route
 from contracts.selector import Exact, Range
 from contracts.version import Version
+
+if TYPE_CHECKING:
+    from gateway.routing.decision import Resolution
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,8 @@ class Snapshot:
 
     generation: int = 0
     models: Mapping[str, ModelView] = field(default_factory=lambda: MappingProxyType({}))
+    resolved: dict[tuple[object, ...], Resolution] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Answers of `resolve` to questions that only this snapshot decides; the same question has the same answer."""
 
     def version(self, model_id: str, version: Version) -> VersionView | None:
         """Find one version of one model; None where this generation has no such contract."""

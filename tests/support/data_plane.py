@@ -100,6 +100,9 @@ class Listener:
     ) -> None:
         self.counted.append(("response", instance.id, started_at))
 
+    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
+        self.counted.append(("confirmed", instance.id, verdict.reason))
+
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         self.counted.append(("exchange", instance.id, outcome))
 
