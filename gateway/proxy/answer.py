@@ -24,13 +24,24 @@ _KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re
 class AnswerHead:
     """The final head of a worker's answer.
 
-    `length` is the declared body length, None for a chunked body. `has_body` is False for HEAD, 204 and 304.
+    Attributes:
+        status: HTTP status.
+        headers: Its lines in order.
+        said: Value by lower-case name; of a name sent twice the last one.
+        length: Declared length of the body; None for a chunked one.
+        has_body: False for HEAD, 204 and 304.
     """
 
     status: int
     headers: list[Header]
+    said: dict[bytes, bytes]
     length: int | None
     has_body: bool
+
+    @property
+    def repeats_names(self) -> bool:
+        """A name was sent more than once."""
+        return len(self.said) != len(self.headers)
 
 
 class _Malformed(Exception):
@@ -104,12 +115,9 @@ class AnswerReader:
 
     def kept_s(self) -> float | None:
         """Give the seconds for which the worker says it keeps the connection; None where it does not say."""
-        if self.head is None:
-            return None
-        for name, _, value in self.head.headers:
-            if name == b"keep-alive" and (timeout := _KEEP_ALIVE_TIMEOUT.search(value)) is not None:
-                return float(timeout[1])
-        return None
+        value = self.head.said.get(b"keep-alive") if self.head is not None else None
+        timeout = _KEEP_ALIVE_TIMEOUT.search(value) if value is not None else None
+        return float(timeout[1]) if timeout is not None else None
 
     def close(self) -> None:
         """Let go of the parser, which refers back to this reader."""
@@ -144,9 +152,12 @@ class AnswerReader:
         if version not in ("1.0", "1.1"):
             raise _Malformed(f"HTTP/{version} is not spoken here")
         has_body = not self._head_only and status not in _NO_BODY
-        length = self._body_length(headers, version, has_body=has_body)
+        said = {name: value for name, _, value in headers}
+        if len(said) != len(headers) and sum(name in _FRAMING for name, _, _ in headers) > 1:
+            raise _Malformed("the answer's framing is stated more than once")
+        length = _body_length(said, version, has_body=has_body)
         self.keep = parser.should_keep_alive()
-        self.head = AnswerHead(status, headers, length, has_body)
+        self.head = AnswerHead(status, headers, said, length, has_body)
         # llhttp cannot know that no body follows an answer to HEAD, whatever its length says.
         self.complete = self._head_only
 
@@ -177,21 +188,20 @@ class AnswerReader:
     def _head_too_large(self) -> str:
         return f"the answer's head is larger than {self._limits.max_worker_head} bytes"
 
-    @staticmethod
-    def _body_length(headers: list[Header], version: str, *, has_body: bool) -> int | None:
-        """Give the declared length, None for chunks; refuse what two readers could frame differently."""
-        framing = [(name, value) for name, _, value in headers if name in _FRAMING]
-        if len(framing) > 1:
+
+def _body_length(said: dict[bytes, bytes], version: str, *, has_body: bool) -> int | None:
+    """Give the declared length, None for chunks; refuse what two readers could frame differently."""
+    length, coding = said.get(b"content-length"), said.get(b"transfer-encoding")
+    if coding is not None:
+        if length is not None:
             raise _Malformed("the answer's framing is stated more than once")
-        if not framing:
-            if has_body:
-                raise _Malformed("the answer has neither a length nor chunks: its end cannot be told from a cut")
-            return 0
-        name, value = framing[0]
-        if name == b"content-length":
-            if not value.isdigit() or len(value) > _MAX_LENGTH_DIGITS:
-                raise _Malformed("the answer's length is not a number")
-            return int(value)
-        if value.lower() != b"chunked" or version == "1.0":
+        if coding.lower() != b"chunked" or version == "1.0":
             raise _Malformed("the answer's transfer coding is not exactly `chunked`")
         return None
+    if length is not None:
+        if not length.isdigit() or len(length) > _MAX_LENGTH_DIGITS:
+            raise _Malformed("the answer's length is not a number")
+        return int(length)
+    if has_body:
+        raise _Malformed("the answer has neither a length nor chunks: its end cannot be told from a cut")
+    return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateway.proxy.envelope import EMPTY, Envelope, read_envelope
 from gateway.proxy.problem import Family, refuse
@@ -21,8 +21,7 @@ _MAX_NAME = 256
 _READ = frozenset({_MODEL_ID, _PREFERENCE, _DNA_PREFIX, _DNA_WISH, _ACCEPT})
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(NamedTuple):
     """What was asked, and two facts of the body that the exchange needs.
 
     Attributes:
@@ -101,7 +100,7 @@ def _selectors(target: Target, header: bytes | None, envelope: Envelope) -> tupl
 
 
 def _check_lengths(*names: str | None) -> None:
-    if any(name is not None and len(name) > _MAX_NAME for name in names):
+    if max(map(len, filter(None, names)), default=0) > _MAX_NAME:
         detail = f"A model id, selector or DNA prefix has at most {_MAX_NAME} characters."
         raise refuse(400, "bad_request", detail, close=False)
 

@@ -145,7 +145,8 @@ class Attempt:
         if checked.is_known and destination.is_settled:
             plane.report.confirm_response(self.instance, checked.verdict)
         else:
-            plane.report.observe_response(self.instance, checked.observation, checked.verdict, started_at=self.sent_at)
+            seen = checked.observation or checked.stated.observed(head.status, dna_required=True)
+            plane.report.observe_response(self.instance, seen, checked.verdict, started_at=self.sent_at)
             destination.is_settled = checked.verdict.kind is VerdictKind.MATCH and plane.snapshot() is newest
         withheld = checked.withheld
         if withheld is None and newest is not self._snapshot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateway.health.retry_after import retry_after_s
 from gateway.proxy.asking import Asking, read_asking
@@ -16,8 +16,7 @@ from gateway.routing.resolve import resolve
 from gateway.routing.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
+class Ticket(NamedTuple):
     """A routed request: everything decided about it before an instance is picked. Its version is final."""
 
     target: Target
@@ -39,16 +38,16 @@ def decide(
         now: Monotonic second.
         draw: Uniform in [0, 1), spreads `Retry-After`.
     """
-    known = Known(request_id, snapshot.generation)
     family = Family.PLAIN
     try:
         target = target_of(request)
         family = target.family
         answer = local_answer(request, target, snapshot, ready=ready)
         if answer is not None:
-            return from_local(answer, known)
+            return from_local(answer, Known(request_id, snapshot.generation))
         asking = read_asking(request, target, snapshot, request_id=request_id)
     except Refused as refused:
+        known = Known(request_id, snapshot.generation)
         return from_problem(refused.problem, known, family=family, path=request.path)
     route = resolve(snapshot, asking.route)
     if isinstance(route, NotRouted):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,8 +25,7 @@ _FIELDS = msgspec.json.Decoder(_Fields)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """Routing facts of a JSON body.
 
     Attributes:

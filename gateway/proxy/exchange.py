@@ -152,7 +152,7 @@ class Exchange:
         self._times.head_at = self._times.last_read_at = attempt.head_at
         stamps = (
             route_stamps(self._ticket.route, attempts=self._attempts, request_id=self.request_id)
-            + worker_stamps(checked.observation, checked.verdict.assurance)
+            + worker_stamps(checked.stated, checked.verdict.assurance)
             + lifecycle_stamps(self._view.contract)
         )
         self._relay.keep_alive = self._relay.keep_alive and not self._plane.draining
@@ -308,7 +308,7 @@ class Exchange:
 
     def _summary(self) -> AccessRecord:
         route, attempt, relay = self._ticket.route, self._attempt, self._relay
-        stated = self._checked.observation if self._checked is not None and relay.is_workers else None
+        stated = self._checked.stated if self._checked is not None and relay.is_workers else None
         instance = attempt.instance if attempt is not None else None
         return AccessRecord(
             ts=utc(self._plane.wall()),

@@ -7,7 +7,7 @@ Nothing is passed on as it came: framing, `Host`, forwarding headers and stamps 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 
 from gateway.proxy.request import Header
@@ -61,6 +61,8 @@ def _spellings(name: bytes) -> set[bytes]:
     }
 
 
+_PLAIN_CONNECTIONS = frozenset({b"close", b"keep-alive", b"Close", b"Keep-Alive"})
+"""Values of `Connection` that name no header line."""
 _DROPPED_DOWNSTREAM = frozenset(spelling for name in _OURS_DOWNSTREAM for spelling in _spellings(name))
 """From a client, names with `_` never get here; a worker's are dropped where they could pass for ours."""
 
@@ -75,18 +77,19 @@ def named_by_connection(headers: Iterable[Header]) -> frozenset[bytes]:
 
 def for_worker(headers: list[Header]) -> bytes:
     """Encode the client's header lines that a worker may see, in order, duplicates kept."""
-    return _encode(headers, _DROPPED_UPSTREAM)
+    return _encode(headers, _DROPPED_UPSTREAM | named_by_connection(headers))
 
 
-def for_client(headers: list[Header]) -> bytes:
-    """Encode the worker's header lines that a client may see, in order, duplicates kept."""
-    if any(name == b"link" for name, _, _ in headers):
+def for_client(headers: list[Header], said: Mapping[bytes, bytes]) -> bytes:
+    """Encode the worker's header lines that a client may see, in order, duplicates kept; `said`: values by name."""
+    if len(said) != len(headers) or said.get(b"connection", b"close") not in _PLAIN_CONNECTIONS:
+        named = named_by_connection(headers)
+    else:
+        named = frozenset()
+    if b"link" in said:
         headers = [line for line in headers if line[0] != b"link" or not _OUR_RELATIONS.search(line[2])]
-    return _encode(headers, _DROPPED_DOWNSTREAM)
+    return _encode(headers, _DROPPED_DOWNSTREAM | named if named else _DROPPED_DOWNSTREAM)
 
 
 def _encode(headers: list[Header], dropped: frozenset[bytes]) -> bytes:
-    named = named_by_connection(headers)
-    if named:
-        dropped = dropped | named
     return b"".join([b"%b: %b\r\n" % (raw, value) for name, raw, value in headers if name not in dropped])

@@ -15,28 +15,57 @@ from inference_dna.digest import ALGORITHM, HEX_LENGTH
 from inference_dna.dna import RUNTIME_LENGTH, strand
 from inference_dna.observation import Observation
 
-_NAMES = {
-    name.encode(): name
+_NAMES = tuple(
+    name.encode()
     for name in (
         names.DNA, names.DIGEST, names.INPUT_HASH, names.MODEL_ID, names.MODEL_VERSION, names.ASSURANCE, names.FORMAT,
     )
-}  # fmt: skip
+)  # fmt: skip
+"""In the order of `Stated`."""
 _IDENTITY_STEPS = frozenset({"ejected", "suspect", "unverified"})
 _SERVER_ERRORS = 500
 _MOST_REMEMBERED = 256
+
+
+class Stated(NamedTuple):
+    """What an answer states of its worker, as it stood there; a name sent twice has its values joined with `, `."""
+
+    dna: str | None = None
+    digest: str | None = None
+    input_hash: str | None = None
+    model_id: str | None = None
+    version: str | None = None
+    assurance: str | None = None
+    format: str | None = None
+
+    def observed(self, http: int, *, dna_required: bool) -> Observation:
+        """Make an observation of it."""
+        return Observation(
+            http,
+            format=self.format,
+            dna=self.dna,
+            digest=self.digest,
+            input_hash=self.input_hash,
+            model_id=self.model_id,
+            version=self.version,
+            assurance=self.assurance,
+            dna_required=dna_required,
+        )
 
 
 class Checked(NamedTuple):
     """An answer's head, judged.
 
     Attributes:
-        observation: What the worker stated.
+        stated: What the worker stated.
+        observation: The same with its status; None where `is_known` says that it is nothing new.
         verdict: What it means for the contract.
         withheld: Why nothing of the answer may go on; None where it may.
         is_known: An earlier answer stated the same and matched.
     """
 
-    observation: Observation
+    stated: Stated
+    observation: Observation | None
     verdict: Verdict
     withheld: str | None
     is_known: bool = False
@@ -61,43 +90,56 @@ class AnswerJudge:
         A 5xx says nothing of identity (dna.md section 10, row 3), but one that names another identity is withheld as
         well: no byte of another version goes to a client under any status.
         """
-        stated = [(_NAMES[name], value.decode("latin-1")) for name, _, value in head.headers if name in _NAMES]
-        seen = Observation.from_headers(head.status, stated, dna_required=self._requires_dna)
-        key = _but_for_the_input(seen)
+        stated = _stated(head)
+        key = _but_for_the_input(stated)
         known = self._matches.get(key) if head.status < _SERVER_ERRORS else None
-        if known is not None and _strand_follows(seen):
-            return Checked(seen, known, None, is_known=True)
+        if known is not None and _strand_follows(stated):
+            return Checked(stated, None, known, None, is_known=True)
+        seen = stated.observed(head.status, dna_required=self._requires_dna)
         verdict = judge(self.contract, seen)
         if verdict.kind is VerdictKind.MATCH:
             if not verdict.notes:
                 self._remember(key, verdict)
-            return Checked(seen, verdict, None)
+            return Checked(stated, seen, verdict, None)
         if self._observes:
-            return Checked(seen, verdict, None)
+            return Checked(stated, seen, verdict, None)
         if verdict.kind is VerdictKind.ABSENT:
-            return Checked(seen, verdict, self._contradiction(head.status, stated))
-        return Checked(seen, verdict, verdict.reason)
+            return Checked(stated, seen, verdict, self._contradiction(head.status, stated))
+        return Checked(stated, seen, verdict, verdict.reason)
 
     def _remember(self, key: tuple[str | None, ...], verdict: Verdict) -> None:
         if len(self._matches) >= _MOST_REMEMBERED:
             self._matches.clear()
         self._matches[key] = verdict
 
-    def _contradiction(self, status: int, stated: list[tuple[str, str]]) -> str | None:
+    def _contradiction(self, status: int, stated: Stated) -> str | None:
         """Say what a 5xx states that another identity would: it says nothing of the instance, and goes to nobody."""
-        if status < _SERVER_ERRORS or not stated:
+        if status < _SERVER_ERRORS or not any(stated):
             return None
-        verdict = judge(self.contract, Observation.from_headers(200, stated, dna_required=False))
+        verdict = judge(self.contract, stated.observed(200, dna_required=False))
         return verdict.reason if verdict.kind in (VerdictKind.MISMATCH, VerdictKind.SUSPECT) else None
 
 
-def _but_for_the_input(seen: Observation) -> tuple[str | None, ...]:
+def _stated(head: AnswerHead) -> Stated:
+    if head.repeats_names:
+        return _joined(head)
+    said = head.said.get
+    return Stated(*[value.decode("latin-1") if (value := said(name)) is not None else None for name in _NAMES])
+
+
+def _joined(head: AnswerHead) -> Stated:
+    """Read a head in which a name is repeated: one that states identity twice is malformed, never absent."""
+    values = {name: [value for lower, _, value in head.headers if lower == name] for name in _NAMES}
+    return Stated(*[b", ".join(sent).decode("latin-1") if sent else None for sent in values.values()])
+
+
+def _but_for_the_input(seen: Stated) -> tuple[str | None, ...]:
     dna = seen.dna
     runtime = dna if dna is None or len(dna) != 2 * RUNTIME_LENGTH else dna[:RUNTIME_LENGTH]
     return (runtime, seen.digest, seen.model_id, seen.version, seen.assurance, seen.format)
 
 
-def _strand_follows(seen: Observation) -> bool:
+def _strand_follows(seen: Stated) -> bool:
     """Say whether the second half of the DNA is that of the input hash, as far as it can be recomputed."""
     digest, dna, input_hash = seen.digest, seen.dna, seen.input_hash
     if digest is None or dna is None or input_hash is None or len(input_hash) != HEX_LENGTH:

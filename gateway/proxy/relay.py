@@ -76,16 +76,15 @@ class Relay:
     def begin(self, head: AnswerHead, stamps: bytes, *, date: bytes) -> None:
         """Make the head; it leaves with the first bytes of the body, or with the next call of `data`."""
         self.status, self.is_workers = head.status, True
-        lines = for_client(head.headers)
-        names = {name for name, _, _ in head.headers}
-        self.outcome = answer_outcome(head.status, retry_after=b"retry-after" in names)
-        extra = b"" if b"date" in names else b"date: %b\r\n" % date
-        kind = next((value for name, _, value in head.headers if name == b"content-type"), b"")
-        if kind[:17].lower() == b"text/event-stream":
+        said = head.said
+        lines = for_client(head.headers, said)
+        self.outcome = answer_outcome(head.status, retry_after=b"retry-after" in said)
+        extra = b"" if b"date" in said else b"date: %b\r\n" % date
+        if said.get(b"content-type", b"")[:17].lower() == b"text/event-stream":
             self.is_stream = True
-            self._is_event_stream = b"content-encoding" not in names
+            self._is_event_stream = b"content-encoding" not in said
             extra += b"x-accel-buffering: no\r\n"
-            extra += b"" if b"cache-control" in names else b"cache-control: no-cache\r\n"
+            extra += b"" if b"cache-control" in said else b"cache-control: no-cache\r\n"
         framing = self._framing(head)
         self._head = b"".join(
             (STATUS_LINES[head.status], lines, extra, framing, stamps, self._connection_line(), b"\r\n")
@@ -107,7 +106,7 @@ class Relay:
     def _framing(self, head: AnswerHead) -> bytes:
         if not head.has_body:
             # A length is told for HEAD and 304 as the worker told it; 204 has none (RFC 9110 section 8.6).
-            states_length = head.status != 204 and any(name == b"content-length" for name, _, _ in head.headers)
+            states_length = head.status != 204 and b"content-length" in head.said
             return b"content-length: %d\r\n" % head.length if states_length and head.length is not None else b""
         if head.length is not None:
             return b"content-length: %d\r\n" % head.length

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from contracts.contract import Contract
 from contracts.version import Version
+from gateway.proxy.identity import Stated
 from gateway.routing.resolve import Resolution
-from inference_dna.observation import Observation
 
 INPUT_HASH_SHOWN = 12
 """Hex characters of the input hash that clients are shown; the log keeps all 64."""
@@ -58,7 +58,7 @@ def refusal_stamps(
     return ("\r\n".join(lines) + "\r\n").encode("ascii")
 
 
-def worker_stamps(stated: Observation, assurance: str | None) -> bytes:
+def worker_stamps(stated: Stated, assurance: str | None) -> bytes:
     """Encode what the worker stated of itself, as it was checked.
 
     Only well-formed values are repeated; `assurance` is the weaker of the worker's word and how it could be compared.

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from contracts.version import Version
+from gateway.proxy.identity import Stated
 from gateway.proxy.stamps import http_date, lifecycle_stamps, refusal_stamps, route_stamps, worker_stamps
 from gateway.routing.decision import Resolution
 from gateway.routing.resolve import resolve
-from inference_dna.observation import Observation
 from tests.support.fleets import asking, contract_document, fleet
 
 HASH = "ab" * 32
@@ -84,7 +84,7 @@ def test_what_a_client_asked_cannot_break_out_of_its_line(asked: str, written: s
     ],
 )  # fmt: skip
 def test_what_a_worker_stated(stated: dict[str, Any], assurance: str | None, written: list[str]) -> None:
-    assert lines(worker_stamps(Observation(http=200, **stated), assurance)) == written
+    assert lines(worker_stamps(Stated(**stated), assurance)) == written
 
 
 @pytest.mark.parametrize(

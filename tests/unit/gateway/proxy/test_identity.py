@@ -1,0 +1,119 @@
+"""The check of an answer's head: remembered by what does not depend on the input, never by what does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from contracts.contract import Contract, parse_contract
+from contracts.verdict import VerdictKind
+from gateway.proxy.answer import AnswerHead
+from gateway.proxy.identity import AnswerJudge
+from inference_dna.inputs import hash_tokens
+from tests.support.stub_worker import digests_of
+
+OURS, OTHER = digests_of("a"), digests_of("b")
+HASH = hash_tokens([[1, 2, 3]])
+
+
+def contract(**more: Any) -> Contract:
+    accepted = {"dna": OURS.dna(), "digest": f"sha256:{OURS.runtime}"}
+    return parse_contract(json.dumps({"model_id": "m", "version": "v1.0.0", "dna": [accepted]} | more))
+
+
+def head(status: int = 200, **stated: str) -> AnswerHead:
+    sent = {f"X-Inference-{name.replace('_', '-')}": value for name, value in stated.items()}
+    headers = [(name.lower().encode(), name.encode(), value.encode()) for name, value in sent.items()]
+    return AnswerHead(status, headers, {name: value for name, _, value in headers}, 0, has_body=False)
+
+
+def honest(input_hash: str = "", **more: str) -> AnswerHead:
+    stated = {"DNA": OURS.dna(input_hash), "Digest": f"sha256:{OURS.runtime}", "Assurance": "full-hash"}
+    return head(200, **stated, **({"Input_Hash": input_hash} if input_hash else {}), **more)
+
+
+def test_a_match_is_known_the_second_time_whatever_the_input() -> None:
+    judge = AnswerJudge(contract())
+
+    first, second, third = judge.check(honest()), judge.check(honest(HASH)), judge.check(honest())
+
+    assert [answer.is_known for answer in (first, second, third)] == [False, True, True]
+    assert {answer.verdict.reason for answer in (first, second, third)} == {"digest_equal"}
+    assert second.stated.input_hash == HASH
+    assert first.withheld is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        pytest.param(head(DNA=OTHER.dna(), Digest=f"sha256:{OTHER.runtime}"), "digest_differs", id="another-runtime"),
+        pytest.param(head(DNA=OURS.dna(), Digest=f"sha256:{OTHER.runtime}"), "digest_differs", id="another-digest"),
+        pytest.param(honest(Format="inference-dna/9"), "format_unknown", id="another-format"),
+        pytest.param(head(DNA=OURS.dna()[:8] + "NOTHEX!!", Digest=f"sha256:{OURS.runtime}"), "dna_malformed", id="dna"),
+        pytest.param(head(Digest=f"sha256:{OURS.runtime}"), "dna_missing", id="no-dna"),
+    ],
+)
+def test_nothing_else_is_taken_for_what_is_known(answer: AnswerHead, reason: str) -> None:
+    judge = AnswerJudge(contract())
+    judge.check(honest())
+    judge.check(honest(HASH))
+
+    checked = judge.check(answer)
+
+    assert (checked.withheld, checked.is_known) == (reason, False)
+
+
+def test_a_strand_of_another_input_is_noted_each_time() -> None:
+    judge = AnswerJudge(contract())
+    judge.check(honest())
+    wrong = head(DNA=OURS.dna(), Digest=f"sha256:{OURS.runtime}", Assurance="full-hash", Input_Hash=HASH)
+
+    checked = [judge.check(wrong) for _ in range(3)]
+
+    assert [answer.verdict.notes for answer in checked] == [("strand_differs",)] * 3
+    assert [answer.is_known for answer in checked] == [False] * 3
+
+
+def test_a_name_sent_twice_is_malformed() -> None:
+    once = honest()
+    twice = AnswerHead(200, [*once.headers, once.headers[0]], once.said, 0, has_body=False)
+    judge = AnswerJudge(contract())
+    judge.check(once)
+
+    assert judge.check(twice).withheld == "dna_malformed"
+
+
+@pytest.mark.parametrize(
+    ("answer", "withheld"),
+    [
+        pytest.param(head(500), None, id="says-nothing"),
+        pytest.param(head(503, DNA=OURS.dna()), None, id="says-the-same"),
+        pytest.param(head(500, DNA=OTHER.dna(), Digest=f"sha256:{OTHER.runtime}"), "digest_differs", id="another"),
+    ],
+)
+def test_a_5xx_tells_nothing_of_identity_and_passes_none_on(answer: AnswerHead, withheld: str | None) -> None:
+    judge = AnswerJudge(contract())
+    judge.check(honest())
+
+    checked = judge.check(answer)
+
+    assert (checked.verdict.kind, checked.withheld) == (VerdictKind.ABSENT, withheld)
+
+
+def test_observing_withholds_nothing() -> None:
+    judge = AnswerJudge(contract(enforcement="observe"))
+
+    checked = judge.check(head(DNA=OTHER.dna(), Digest=f"sha256:{OTHER.runtime}"))
+
+    assert (checked.verdict.kind, checked.withheld) == (VerdictKind.MISMATCH, None)
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    judge = AnswerJudge(contract())
+    for number in range(1000):
+        judge.check(honest(Nothing=str(number)))
+        judge.check(head(DNA=OURS.dna(), Digest=f"sha256:{OURS.runtime}", Assurance=f"level-{number}"))
+
+    assert len(judge._matches) <= 256
