@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gateway.proxy.envelope import EMPTY, Envelope, read_envelope
+from gateway.proxy.names import check_names
 from gateway.proxy.problem import Family, refuse
 from gateway.proxy.request import Request
 from gateway.proxy.target import Target
@@ -16,8 +17,6 @@ _PREFERENCE = b"x-model-preference"
 _DNA_PREFIX = b"x-inference-dna-prefix"
 _DNA_WISH = b"x-inference-dna"
 _ACCEPT = b"accept"
-_MAX_NAME = 256
-"""Characters of a model id, selector or DNA prefix: they stand in heads, log lines and messages of ours."""
 _READ = frozenset({_MODEL_ID, _PREFERENCE, _DNA_PREFIX, _DNA_WISH, _ACCEPT})
 
 
@@ -51,7 +50,6 @@ def read_asking(request: Request, target: Target, snapshot: Snapshot, *, request
     if model_id is None and len(snapshot.models) == 1:
         model_id = next(iter(snapshot.models))
     selectors, dna_prefix = _selectors(target, said.get(_PREFERENCE), envelope), _text(said.get(_DNA_PREFIX))
-    _check_lengths(model_id, dna_prefix, *selectors)
     route = RouteRequest(
         model_id=model_id,
         selectors=selectors,
@@ -70,6 +68,7 @@ def _routing_headers(request: Request) -> dict[bytes, bytes]:
     for name, raw, value in request.headers:
         if name in _READ and said.setdefault(name, value) != value and name != _ACCEPT:
             raise refuse(400, "selector_conflict", f"{raw.decode()} is sent twice with different values.", close=False)
+    check_names(said.get(_MODEL_ID), said.get(_PREFERENCE), said.get(_DNA_PREFIX))
     request.facts.said = said
     return said
 
@@ -84,7 +83,6 @@ def _model_of(target: Target, header: bytes | None) -> str | None:
 
 def _agreed(model_id: str | None, other: str) -> str:
     if model_id is not None and model_id != other:
-        _check_lengths(model_id, other)
         detail = f"The request names two models, {model_id!r} and {other!r}; name one."
         raise refuse(400, "selector_conflict", detail, close=False)
     return other
@@ -97,12 +95,6 @@ def _selectors(target: Target, header: bytes | None, envelope: Envelope) -> tupl
     if envelope.selector is not None:
         selectors += (envelope.selector,)
     return selectors
-
-
-def _check_lengths(*names: str | None) -> None:
-    if max(map(len, filter(None, names)), default=0) > _MAX_NAME:
-        detail = f"A model id, selector or DNA prefix has at most {_MAX_NAME} characters."
-        raise refuse(400, "bad_request", detail, close=False)
 
 
 def _sticky_key(request: Request, snapshot: Snapshot, model_id: str | None) -> str | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gateway.proxy.names import check_names
 from gateway.proxy.problem import Refused, refuse
 
 _MODEL_KEY = re.compile(rb'"(?:m|\\u006[dD])(?:o|\\u006[fF])(?:d|\\u0064)(?:e|\\u0065)(?:l|\\u006[cC])"\s*:')
@@ -67,6 +68,7 @@ def read_envelope(body: bytes) -> Envelope:
     if len(keys) != 1:
         raise _unreadable("The body names `model` twice; name it once.")
     model_id, mark, selector = _text(raw).partition("@")
+    check_names(model_id, selector)
     if not model_id:
         raise refuse(400, "model_required", "`model` is empty; name a model.", close=False)
     if not mark:

@@ -301,9 +301,11 @@ class Exchange:
             plane.admission.leave(self._version_key, self)
         self._times.ended_at = plane.now()
         record = self._summary()
-        if self._attempt is not None:
-            self._attempt.abort()
-        plane.tally.finished(record, upstream_s=self._times.upstream_s(self._attempt.sent_at if self._attempt else 0.0))
+        # Let go of the attempt, which refers back: nothing is left for the garbage collector.
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None:
+            attempt.abort()
+        plane.tally.finished(record, upstream_s=self._times.upstream_s(attempt.sent_at if attempt else 0.0))
         plane.record(record)
 
     def _summary(self) -> AccessRecord:

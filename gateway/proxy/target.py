@@ -8,6 +8,7 @@ from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from contracts.version import Version, VersionError
+from gateway.proxy.names import check_names
 from gateway.proxy.problem import Family, Refused, refuse
 
 _DOT_SEGMENT = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
@@ -60,6 +61,7 @@ def parse_target(raw: bytes, host: bytes | None) -> Target:
     family, model_id, selector, path, action = _read_family(path)
     if selector is not None:
         selectors += (selector,)
+    check_names(model_id, *selectors)
     return Target(path + mark + query, path, family, selectors, model_id, action)
 
 
