@@ -1,8 +1,7 @@
 """What routing sees: every instance with its state, and the snapshot made of them.
 
-A change of one instance rebuilds its version and its model; all other models are shared with the snapshot before. The
-snapshot itself is made when somebody asks: among ten thousand models, a thousand changes before the next request cost
-one copy of their table, not a thousand.
+A change of one instance rebuilds its version and its model; all other models are shared with the snapshot before. Both
+are made when somebody asks: a thousand changes before the next request cost one rebuild, not a thousand.
 """
 
 from __future__ import annotations
@@ -13,82 +12,133 @@ from types import MappingProxyType
 
 from contracts.contract import Contract
 from contracts.key import DocumentKey
+from contracts.version import Version
+from gateway.control.census import Census
 from gateway.control.documents import Documents
-from gateway.control.standing import Head, InstanceKey, Tracked, head_count, stand
+from gateway.control.standing import InstanceKey, Tracked, stand
 from gateway.routing.snapshot import EMPTY, Instance, ModelView, Snapshot, VersionView
 from gateway.routing.views import assemble_model, assemble_version
+
+VersionKey = tuple[str, str]
+"""Model id and printed version."""
 
 
 class Board:
     """Holds instances and snapshot; only the fleet writes to it."""
 
     def __init__(self) -> None:
-        self.tracked: dict[InstanceKey, Tracked] = {}
+        self._tracked: dict[InstanceKey, Tracked] = {}
+        self._census: dict[VersionKey, Census] = {}
         self._models: dict[str, ModelView] = {}
+        self._stale: dict[VersionKey, Contract] = {}
         self._generation = 0
         self._snapshot: Snapshot | None = EMPTY
+
+    # reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def tracked(self) -> Mapping[InstanceKey, Tracked]:
+        """Every instance with what is known of it."""
+        return self._tracked
 
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot of this moment; the same object until something changes."""
         if self._snapshot is None:
+            self._refresh()
             self._snapshot = Snapshot(self._generation, MappingProxyType(dict(self._models)))
         return self._snapshot
 
     def model(self, model_id: str) -> ModelView | None:
         """Give one model as routing sees it."""
+        self._refresh()
         return self._models.get(model_id)
 
-    def siblings(self, contract: Contract) -> list[Tracked]:
-        """Give the instances of a version, in the contract's order."""
-        names = (contract.model_id, str(contract.version))
-        return [one for url in contract.instances if (one := self.tracked.get((*names, url))) is not None]
+    def census(self, contract: Contract) -> Census:
+        """Give the counts of a version."""
+        return self._census.get((contract.model_id, str(contract.version))) or Census()
 
-    def head(self, contract: Contract) -> Head:
-        """Count the instances of a version."""
-        return head_count(self.siblings(contract))
+    # instances ----------------------------------------------------------------------------------------------------
+
+    def track(self, key: InstanceKey, one: Tracked) -> None:
+        """Take in an instance or a new state of it, without showing it to routing yet."""
+        census = self._census.setdefault(key[:2], Census())
+        before = self._tracked.get(key)
+        if before is not None:
+            census.remove(before)
+        self._tracked[key] = one
+        census.add(one)
+
+    def untrack(self, key: InstanceKey) -> Tracked:
+        """Let go of an instance."""
+        one = self._tracked.pop(key)
+        self._census[key[:2]].remove(one)
+        return one
 
     def put_instance(self, key: InstanceKey, one: Tracked, *, now: float) -> list[Instance]:
         """Put a state in force; give the instances that routing sees differently now."""
-        self.tracked[key] = one
-        model = self._models[one.instance.model_id]
-        view, changed = self._stand(one.contract, tied=model.versions[one.instance.version].tied, now=now)
+        panicked = self.census(one.contract).head.panic
+        self.track(key, one)
+        panics = self.census(one.contract).head.panic
+        # Only where panic begins or ends does the state of one instance change what routing sees of its siblings.
+        looked_at = [one] if panics is panicked else self._siblings(one.contract)
+        changed = self._show(looked_at, panic=panics, now=now)
         if changed:
-            others = [other for other in model.ranked if other.version != view.version]
-            self._models[model.model_id] = assemble_model(model.model_id, [*others, view], model.route)
+            self._stale[key[:2]] = one.contract
             self._snapshot = None
         return changed
 
     def put_documents(
         self, documents: Documents, affected: Mapping[str, Iterable[Contract]], *, now: float
     ) -> list[Instance]:
-        """Put the models that documents affect in force, all at once; `tracked` holds their instances already."""
+        """Put the models that documents affect in force, all at once; their instances are tracked already."""
         all_changed = []
         for model_id, contracts in affected.items():
             views = []
             for contract in contracts:
-                tied = DocumentKey("contract", model_id, contract.version) in documents.tied
-                view, changed = self._stand(contract, tied=tied, now=now)
-                views.append(view)
-                all_changed.extend(changed)
+                siblings = self._siblings(contract)
+                all_changed.extend(self._show(siblings, panic=self.census(contract).head.panic, now=now))
+                views.append(self._view(contract, tied=_contract_key(contract) in documents.tied))
+                self._stale.pop((model_id, str(contract.version)), None)
             self._models.pop(model_id, None)
             if views:
                 self._models[model_id] = assemble_model(model_id, views, documents.routes.get(_route_key(model_id)))
         self._generation, self._snapshot = documents.generation, None
         return all_changed
 
-    def _stand(self, contract: Contract, *, tied: bool, now: float) -> tuple[VersionView, list[Instance]]:
-        """Show a version's instances to routing; say which of them changed."""
-        siblings = self.siblings(contract)
-        panic = head_count(siblings).panic
-        instances, changed = [], []
-        for one in siblings:
+    def _siblings(self, contract: Contract) -> list[Tracked]:
+        """Give the instances of a version, in the contract's order."""
+        names = (contract.model_id, str(contract.version))
+        return [one for url in contract.instances if (one := self._tracked.get((*names, url))) is not None]
+
+    def _show(self, ones: Iterable[Tracked], *, panic: bool, now: float) -> list[Instance]:
+        """Show instances to routing; give those that look different now."""
+        changed = []
+        for one in ones:
             seen = stand(one, panic=panic, now=now)
-            instances.append(seen)
             if seen is not one.instance:
-                self.tracked[seen.key] = replace(one, instance=seen)
+                self.track(seen.key, replace(one, instance=seen))
                 changed.append(seen)
-        return assemble_version(contract, instances, tied=tied), changed
+        return changed
+
+    def _refresh(self) -> None:
+        """Make the views of versions whose instances changed, each once, however many changes there were."""
+        stale, self._stale = self._stale, {}
+        by_model: dict[str, dict[Version, VersionView]] = {}
+        for (model_id, _), contract in stale.items():
+            tied = self._models[model_id].versions[contract.version].tied
+            by_model.setdefault(model_id, {})[contract.version] = self._view(contract, tied=tied)
+        for model_id, fresh in by_model.items():
+            model = self._models[model_id]
+            views = [fresh.get(view.version, view) for view in model.ranked]
+            self._models[model_id] = assemble_model(model_id, views, model.route)
+
+    def _view(self, contract: Contract, *, tied: bool) -> VersionView:
+        return assemble_version(contract, [one.instance for one in self._siblings(contract)], tied=tied)
+
+
+def _contract_key(contract: Contract) -> DocumentKey:
+    return DocumentKey("contract", contract.model_id, contract.version)
 
 
 def _route_key(model_id: str) -> DocumentKey:

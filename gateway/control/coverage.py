@@ -5,13 +5,13 @@ An instance that was never probed is not missed yet: at start everything is unve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from contracts.contract import Contract
 from contracts.terms import Status
 from contracts.version import Version
-from gateway.control.standing import Tracked, head_count
+from gateway.control.census import Census
 from gateway.routing.filters import has_prefix
 from gateway.routing.snapshot import CanarySlice, ModelView, VersionView
 from gateway.telemetry.changes import Change, ChangeKind
@@ -32,10 +32,10 @@ class Coverage:
     panic: frozenset[Version]
 
 
-def coverage_of(model: ModelView, instances_of: Callable[[Contract], Sequence[Tracked]]) -> Coverage:
-    """Look at one model; `instances_of` gives the instances of a version with their states."""
-    tracked = {view.version: instances_of(view.contract) for view in model.ranked}
-    pending = {version for version, ones in tracked.items() if any(one.is_new for one in ones)}
+def coverage_of(model: ModelView, census_of: Callable[[Contract], Census]) -> Coverage:
+    """Look at one model; `census_of` gives the counts of a version's instances."""
+    census = {view.version: census_of(view.contract) for view in model.ranked}
+    pending = {version for version, counts in census.items() if counts.new}
     return Coverage(
         {view.version: _reasons(view) for view in model.ranked if _is_unserved(view) and view.version not in pending},
         frozenset(
@@ -43,7 +43,7 @@ def coverage_of(model: ModelView, instances_of: Callable[[Contract], Sequence[Tr
             for rule in model.slices
             if rule.high > rule.low and rule.version not in pending and not _can_answer(model, rule)
         ),
-        frozenset(version for version, ones in tracked.items() if head_count(ones).panic),
+        frozenset(version for version, counts in census.items() if counts.head.panic),
     )
 
 

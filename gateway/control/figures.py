@@ -10,8 +10,9 @@ from types import MappingProxyType
 
 from contracts.terms import Enforcement, Status
 from contracts.version import Version
+from gateway.control.census import Census
 from gateway.control.documents import Documents, DocumentState
-from gateway.control.standing import InstanceKey, Tracked, head_count, shown_identity
+from gateway.control.standing import InstanceKey, Tracked, shown_identity
 from gateway.control.watcher import SourceState
 from gateway.health.identity import Identity
 from gateway.health.liveness import Liveness
@@ -58,8 +59,15 @@ def _version(view: VersionView, tracked: Mapping[InstanceKey, Tracked], share: f
         instances={state: counts[state] for state in _STATES},
         observe=view.contract.enforcement is Enforcement.OBSERVE,
         share=share,
-        panic=head_count(ones).panic,
+        panic=_census(ones).head.panic,
     )
+
+
+def _census(ones: Iterable[Tracked]) -> Census:
+    census = Census()
+    for one in ones:
+        census.add(one)
+    return census
 
 
 def wanted_shares(model: ModelView) -> dict[Version, float]:

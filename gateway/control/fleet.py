@@ -16,6 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from contracts.contract import Contract
+from contracts.key import DocumentKey
 from contracts.verdict import Verdict, VerdictKind, judge
 from gateway.control import coverage
 from gateway.control.board import Board, affected_models
@@ -136,7 +137,7 @@ class Fleet:
                 news.extend(self._admit(one, generation))
         for key in leaving:
             self._schedule.drop(key)
-            news.append(instance_gone(tracked.pop(key), generation=generation))
+            news.append(instance_gone(self._board.untrack(key), generation=generation))
             self._noted.pop(key, None)
         return news
 
@@ -144,7 +145,7 @@ class Fleet:
         """Track an instance: a new one and one whose contract changed are probed at once."""
         key = one.instance.key
         before = self._board.tracked.get(key)
-        self._board.tracked[key] = one
+        self._board.track(key, one)
         if before is None:
             self._schedule.put(key, AT_ONCE)
             return []  # told when its first probe has come back
@@ -219,7 +220,7 @@ class Fleet:
         )
 
     def _after_exchange(self, before: Tracked, outcome: ExchangeOutcome) -> LivenessState:
-        head = self._board.head(before.contract) if outcome in _COUNTED else None
+        head = self._board.census(before.contract).head if outcome in _COUNTED else None
         return observe_exchange(
             before.liveness,
             outcome=outcome,
@@ -236,10 +237,11 @@ class Fleet:
         self._schedule.hasten(key, self._next_probe_at(after))
 
     def _change(self, key: InstanceKey, before: Tracked, after: Tracked, *, source: str) -> None:
+        sign = self._board.census(before.contract).sign
         changed = self._board.put_instance(key, after, now=self._now())
         self._tell(instance_changes(before, after, source=source, generation=self._documents.generation))
-        if changed or before.is_new:
-            self._tell_coverage(after.instance.model_id)
+        if self._board.census(after.contract).sign != sign or (changed and self._has_prefixes(key[0])):
+            self._tell_coverage(key[0])
         for instance in changed:
             self._on_instance(instance)
 
@@ -275,12 +277,17 @@ class Fleet:
         for change in changes:
             self._listener(change)
 
+    def _has_prefixes(self, model_id: str) -> bool:
+        """Say whether a canary of the model takes only instances whose DNA begins so: then each of them counts."""
+        route = self._documents.routes.get(DocumentKey("route", model_id))
+        return route is not None and any(rule.dna_prefix is not None for rule in route.canary_rules)
+
     def _tell_coverage(self, model_id: str) -> None:
         """Tell which versions of a model lost or regained everything that may answer."""
         model = self._board.model(model_id)
         before, after = self._coverage.pop(model_id, coverage.NONE), coverage.NONE
         if model is not None:
-            after = self._coverage[model_id] = coverage_of(model, self._board.siblings)
+            after = self._coverage[model_id] = coverage_of(model, self._board.census)
         self._tell(coverage_changes(model_id, before, after, model, generation=self._documents.generation))
 
 

@@ -6,7 +6,7 @@ and an instance that answered a probe is ready. Panic uses outliers again and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from contracts.contract import Contract
@@ -95,16 +95,6 @@ class Head:
         return self.outliers > 0 and panics(self.eligible, self.up)
 
 
-def head_count(tracked: Sequence[Tracked]) -> Head:
-    """Count the instances of one version."""
-    eligible = [one for one in tracked if _identity_allows(one)]
-    return Head(
-        len(eligible),
-        sum(one.liveness.liveness is Liveness.UP for one in eligible),
-        sum(one.liveness.down_by is DownBy.OUTLIER for one in eligible),
-    )
-
-
 def stand(one: Tracked, *, panic: bool, now: float) -> Instance:
     """Show an instance to routing; the same object as before where nothing that routing reads changed."""
     refusal = refusal_of(one, panic=panic)
@@ -135,7 +125,7 @@ def refusal_of(one: Tracked, *, panic: bool) -> Refusal | None:
     """Say why an instance gets no request; None where it may, in the order of routing.md section 1."""
     if one.contract.status is not Status.ACTIVE:
         return _DRAINING
-    if not _identity_allows(one):
+    if not counts_for_caps(one):
         return Refusal(one.identity.identity.value, _identity_cause(one))
     if not may_serve(one.liveness, panic=panic):
         return Refusal(Liveness.DOWN.value, one.liveness.cause)
@@ -149,7 +139,8 @@ def shown_identity(one: Tracked) -> tuple[Identity, str]:
     return one.identity.identity, one.identity.reason
 
 
-def _identity_allows(one: Tracked) -> bool:
+def counts_for_caps(one: Tracked) -> bool:
+    """Say whether identity lets an instance answer; only such ones count for outlier caps and panic."""
     return one.identity.identity is Identity.VERIFIED or one.contract.enforcement is Enforcement.OBSERVE
 
 

@@ -329,3 +329,64 @@ def test_nothing_is_read_after_a_request_that_closes() -> None:
     whole = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + SECOND
 
     assert read_all([whole]) == [Read(200, "GET", b"/", ((b"host", b"a"), (b"connection", b"close")))]
+
+
+# heads that repeat ---------------------------------------------------------------------------------------------------
+
+REPEATED = b"POST /x HTTP/1.1\r\nHost: a\r\nX-Request-ID: r\r\nContent-Length: 3\r\n\r\n"
+
+
+def test_a_repeated_head_is_the_same_request_with_another_body() -> None:
+    reader = RequestReader(Limits())
+
+    first, second = reader.feed(REPEATED + b"abc"), reader.feed(REPEATED + b"def")
+
+    assert first is not None
+    assert second is not None
+    assert (first.body, second.body) == (b"abc", b"def")
+    assert second.facts is first.facts
+    assert (second.method, second.target, second.headers) == (first.method, first.target, first.headers)
+
+
+def test_what_becomes_of_one_request_does_not_reach_the_next_with_its_head() -> None:
+    reader = RequestReader(Limits())
+    first = reader.feed(REPEATED + b"abc")
+    assert first is not None
+    first.keep_alive = False
+
+    second = reader.feed(REPEATED + b"abc")
+
+    assert second is not None
+    assert second.keep_alive
+
+
+@pytest.mark.parametrize("cut", range(1, len(REPEATED) + 3))
+def test_a_repeated_head_may_come_in_pieces(cut: int) -> None:
+    reader = RequestReader(Limits())
+    reader.feed(REPEATED + b"abc")
+    message = REPEATED + b"def"
+
+    assert reader.feed(message[:cut]) is None
+    request = reader.feed(message[cut:])
+
+    assert request is not None
+    assert request.body == b"def"
+
+
+def test_a_head_that_only_begins_like_the_last_is_read() -> None:
+    reader = RequestReader(Limits())
+    reader.feed(b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    request = reader.feed(b"GET /x HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n\r\n")
+
+    assert request is not None
+    assert request.one(b"x-a") == b"1"
+
+
+def test_a_repeated_head_of_a_chunked_request_begins_a_chunked_body() -> None:
+    reader = RequestReader(Limits())
+    head = b"POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    bodies = [reader.feed(head + b"1\r\n%b\r\n0\r\n\r\n" % letter) for letter in (b"a", b"b", b"c")]
+
+    assert [request.body if request else None for request in bodies] == [b"a", b"b", b"c"]
