@@ -7,6 +7,7 @@ import contextlib
 import gc
 import signal
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from gateway.proxy.plane import DataPlane
 
 SWEEP_S = 0.5
 """Between two sweeps of all connections: the grain of every long deadline."""
+SWITCH_S = 0.0005
 _LOOK_S = 0.05
 
 
@@ -44,7 +46,7 @@ async def run(gateway: Gateway) -> None:
             group.create_task(gateway.admin.serve(sockets=[gateway.admin_socket])),
         ]
         await _started(gateway)
-        _freeze()
+        _settle()
         gateway.announce("listening")
         await stop.wait()
         gateway.announce("draining")
@@ -98,7 +100,12 @@ def _on_signals(act: Callable[[], None]) -> None:
         loop.add_signal_handler(number, act)
 
 
-def _freeze() -> None:
-    """Take start-up objects out of the garbage collector's sight: requests leave it nothing of theirs to look at."""
+def _settle() -> None:
+    """Keep what is not a request from holding requests up.
+
+    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. Threads
+    that write the log, read the folder or parse documents give the interpreter back after half a millisecond, not five.
+    """
     gc.collect()
     gc.freeze()
+    sys.setswitchinterval(SWITCH_S)

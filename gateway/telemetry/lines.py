@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, TypeVar
 
 Value = TypeVar("Value")
 
-_BATCH = 1024
+_BATCH = 64
+"""Lines encoded in one go: the interpreter is held that long, and requests wait."""
 
 
 class LineWriter:

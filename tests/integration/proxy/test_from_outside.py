@@ -1,4 +1,4 @@
-"""Faults found from outside, each with its right behaviour: overload, ejected streams, names that leak."""
+"""Faults seen from outside, each with its right behaviour: overload, ejected streams, names that leak."""
 
 from __future__ import annotations
 
