@@ -110,10 +110,11 @@ def _matched(
 def matches_needed(relapses: int) -> int:
     """Say how many matching probes in a row bring an ejected instance back.
 
-    One, the first time. A process whose probes match and whose answers do not would come back with every probe and
-    cost a request each time; so each relapse doubles what it takes. Another process (`boot_id`) begins anew.
+    One, the first two times. A process whose probes match and whose answers do not would come back with every probe
+    and cost a request each time; so each further relapse doubles what it takes. Another process (`boot_id`) begins
+    anew.
     """
-    return int(2 ** min(max(relapses - 1, 0), _MOST_DOUBLINGS))
+    return int(2 ** min(max(relapses - 2, 0), _MOST_DOUBLINGS))
 
 
 def _says_nothing_new(state: IdentityState, observation: Observation) -> bool:
