@@ -81,7 +81,7 @@ def test_more_rules_stack_from_both_ends() -> None:
 
 
 def test_percentages_add_up_as_they_are_written() -> None:
-    assert sum([0.1] * 1000) != 100
+    assert reduce(add, [0.1] * 1000) != 100  # `sum` itself is exact enough from Python 3.12 on
     assert exact_sum([33.3, 33.3, 33.4]) == 100
     assert exact_sum([0.1] * 1000) == 100
     (_, first_high), (second_low, _), (third_low, third_high) = slices([33.3, 33.3, 33.4])
