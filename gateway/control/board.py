@@ -93,16 +93,20 @@ class Board:
     ) -> list[Instance]:
         """Put the models that documents affect in force, all at once; their instances are tracked already."""
         all_changed = []
+        for gone in [key for key in self._stale if key[0] in affected]:
+            del self._stale[gone]  # all of its model is shown anew below, or left
         for model_id, contracts in affected.items():
             views = []
             for contract in contracts:
                 siblings = self._siblings(contract)
                 all_changed.extend(self._show(siblings, panic=self.census(contract).head.panic, now=now))
                 views.append(self._view(contract, tied=_contract_key(contract) in documents.tied))
-                self._stale.pop((model_id, str(contract.version)), None)
             self._models.pop(model_id, None)
             if views:
                 self._models[model_id] = assemble_model(model_id, views, documents.routes.get(_route_key(model_id)))
+            kept = {str(contract.version) for contract in contracts}
+            for left in [key for key in self._census if key[0] == model_id and key[1] not in kept]:
+                del self._census[left]
         self._generation, self._snapshot = documents.generation, None
         return all_changed
 

@@ -13,11 +13,14 @@ AT_ONCE = float("-inf")
 """The moment of an instance that is new or changed: before everything else that is due."""
 
 
+_UP_FIRST, _DOWN_FIRST = (False, True), (True, False)
+
+
 class ProbeSchedule:
     """Keeps one moment per instance; an instance that is being probed has none until it is put back.
 
-    Where more is due than may be probed, instances in good order come before those that are down: a fleet of dead
-    addresses must not keep live ones from being looked at.
+    Where more is due than may be probed, instances in good order come first, so that a fleet of dead addresses does not
+    keep live ones from being looked at; but every fourth probe goes to one that is down, or none would ever come back.
 
     Args:
         now: The monotonic clock.
@@ -28,6 +31,7 @@ class ProbeSchedule:
         self._at: dict[InstanceKey, tuple[float, bool]] = {}
         self._heaps: tuple[list[_Entry], list[_Entry]] = ([], [])
         self._serial = itertools.count()
+        self._turns = itertools.cycle((_UP_FIRST, _UP_FIRST, _UP_FIRST, _DOWN_FIRST))
         self._changed = asyncio.Event()
 
     def put(self, key: InstanceKey, at: float, *, is_down: bool = False) -> None:
@@ -61,7 +65,9 @@ class ProbeSchedule:
     def take_due(self) -> InstanceKey | None:
         """Take out an instance that is due now; None where none is."""
         now = self._now()
-        for is_down in (False, True):
+        if not self._at:
+            return None
+        for is_down in next(self._turns):
             self._discard_stale(is_down)
             heap = self._heaps[is_down]
             if heap and heap[0][0] <= now:

@@ -9,7 +9,7 @@ from gateway.health.liveness import ExchangeOutcome
 from gateway.proxy.answer import AnswerHead
 from gateway.proxy.attempts import NOT_CONNECTED, may_repeat_fresh
 from gateway.proxy.identity import AnswerJudge, Checked, lost_trust
-from gateway.proxy.plane import DataPlane
+from gateway.proxy.plane import DataPlane, Traffic
 from gateway.proxy.pool import dial_failure
 from gateway.proxy.upstream import Failure, UpstreamConnection
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
@@ -55,6 +55,11 @@ class Attempt:
         self.is_head_request = False
         self.sent_at = 0.0
         self.head_at: float | None = None
+
+    @property
+    def traffic(self) -> Traffic:
+        """Of the version that the attempt is within."""
+        return self._destination.traffic
 
     @property
     def is_sent(self) -> bool:
@@ -142,12 +147,14 @@ class Attempt:
         if judge.contract is not contract:
             judge = destination.traffic.judge = AnswerJudge(contract)
         checked = judge.check(head)
-        if checked.is_known and destination.is_settled:
+        runtime = checked.stated.runtime
+        if checked.is_known and destination.settled == runtime:
             plane.report.confirm_response(self.instance, checked.verdict)
         else:
             seen = checked.observation or checked.stated.observed(head.status, dna_required=True)
             plane.report.observe_response(self.instance, seen, checked.verdict, started_at=self.sent_at)
-            destination.is_settled = checked.verdict.kind is VerdictKind.MATCH and plane.snapshot() is newest
+            is_settled = checked.verdict.kind is VerdictKind.MATCH and plane.snapshot() is newest
+            destination.settled = runtime if is_settled else None
         withheld = checked.withheld
         if withheld is None and newest is not self._snapshot:
             withheld = lost_trust(self.instance, newest)

@@ -147,7 +147,15 @@ class Exchange:
     # the attempt's side -------------------------------------------------------------------------------------------
 
     def on_answer(self, attempt: Attempt, head: AnswerHead, checked: Checked) -> None:
-        """Make the head of the answer: the worker's lines, then our stamps."""
+        """Make the head of the answer: the worker's lines, then our stamps.
+
+        A DNA prefix is hard, and an instance may have come to another accepted stack since it was picked.
+        """
+        prefix, dna = self._ticket.route.dna_prefix, checked.stated.dna
+        if prefix is not None and dna is not None and not dna.startswith(prefix):
+            attempt.abort()
+            self.on_withheld(attempt, f"the answer's DNA does not begin with {prefix}")
+            return
         self._checked = checked
         self._times.head_at = self._times.last_read_at = attempt.head_at
         stamps = (
@@ -188,7 +196,7 @@ class Exchange:
 
     def _again_or_answer(self, again: Again, attempt: Attempt, code: str, detail: str) -> None:
         if again is Again.ANOTHER_INSTANCE or (
-            again is Again.ANOTHER_IF_BUDGET and self._plane.may_repeat(self._version_key)
+            again is Again.ANOTHER_IF_BUDGET and self._plane.may_repeat(attempt.traffic)
         ):
             self._try_another(code, detail)
         else:

@@ -27,6 +27,10 @@ _SERVER_ERRORS = 500
 _MOST_REMEMBERED = 256
 
 
+Runtime = tuple[str | None, str | None]
+"""The half of the DNA that names the runtime, and the digest."""
+
+
 class Stated(NamedTuple):
     """What an answer states of its worker, as it stood there; a name sent twice has its values joined with `, `."""
 
@@ -37,6 +41,11 @@ class Stated(NamedTuple):
     version: str | None = None
     assurance: str | None = None
     format: str | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        """What names the worker, whatever the input."""
+        return (self.dna[:RUNTIME_LENGTH] if self.dna is not None else None, self.digest)
 
     def observed(self, http: int, *, dna_required: bool) -> Observation:
         """Make an observation of it."""

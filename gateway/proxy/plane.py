@@ -13,7 +13,7 @@ from contracts.verdict import Verdict
 from gateway.health.liveness import ExchangeOutcome
 from gateway.health.retry_budget import BudgetSettings, RetryBudget, withdraw
 from gateway.proxy.admission import Admission, VersionKey
-from gateway.proxy.identity import AnswerJudge
+from gateway.proxy.identity import AnswerJudge, Runtime
 from gateway.proxy.limits import Limits
 from gateway.proxy.pool import Address, Pool
 from gateway.proxy.stamps import http_date
@@ -89,15 +89,15 @@ class Destination:
         pool: Its connections.
         traffic: Of its version.
         boot_id: Start of the worker that the connections belong to.
-        is_settled: The last answer matched and nothing changed since: another one that states the same says nothing
-            new of identity.
+        settled: Runtime that the last answer stated, where it matched and nothing changed since: another one that
+            states the same says nothing new of identity.
         is_failing: A request failed and none succeeded since: a success would say something new of liveness.
     """
 
     pool: Pool
     traffic: Traffic
     boot_id: str | None
-    is_settled: bool = False
+    settled: Runtime | None = None
     is_failing: bool = False
 
 
@@ -200,12 +200,11 @@ class DataPlane:
         self.tally.ended(*traffic.key)
         self.admission.freed(traffic.key, now=self.now())
 
-    def may_repeat(self, key: VersionKey) -> bool:
-        """Take a repeat out of the version's budget; say no where it is spent."""
-        traffic = self._traffic[key]
+    def may_repeat(self, traffic: Traffic) -> bool:
+        """Take a repeat out of a version's budget; say no where it is spent."""
         budget = withdraw(traffic.budget, in_flight=traffic.in_flight, now=self.now(), settings=self._budget)
         if budget is None:
-            self.tally.budget_exhausted(*key)
+            self.tally.budget_exhausted(*traffic.key)
             return False
         traffic.budget = budget
         return True
@@ -214,7 +213,7 @@ class DataPlane:
         """The state of one instance changed: close what it must not get, let waiting requests of its version look."""
         destination = self._destinations.get(instance.key)
         if destination is not None:
-            destination.is_settled = False
+            destination.settled = None
             if instance.refusal is not None:
                 destination.pool.drop_idle()
                 if instance.refusal.step == "ejected":
@@ -228,7 +227,7 @@ class DataPlane:
         for gone in [key for key in self._destinations if key not in known]:
             self._destinations.pop(gone).pool.close()
         for destination in self._destinations.values():
-            destination.is_settled = False
+            destination.settled = None
         for key in [key for key in self._traffic if key not in {known_key[:2] for known_key in known}]:
             del self._traffic[key]
         for version in self.admission.versions():

@@ -188,3 +188,67 @@ def test_a_process_whose_probes_match_and_whose_answers_do_not_comes_back_ever_l
     # Once a probe, thirty requests would have been lost; doubling what a return takes leaves about six.
     assert 2 <= statuses[502] <= 8
     assert statuses[200] == 0
+
+
+@pytest.mark.parametrize("edit", ["removed", "retired", "emptied"])
+def test_a_request_whose_version_leaves_while_its_worker_fails_is_answered(tmp_path: Path, edit: str) -> None:
+    async def breaks_off(turn: Turn) -> None:
+        await asyncio.sleep(2)
+        turn.close = True
+
+    with StubWorker(seed="a", handler=breaks_off) as worker:
+        document = contract_for(worker)
+        write_documents(tmp_path, document)
+        with running(tmp_path, probe_interval=30) as gateway:
+            gateway.wait_verified(1)
+            with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as sock:
+                sock.sendall(request("POST", "/g", body=b"{}", close=True))
+                wait_for_request(worker)
+                if edit == "removed":
+                    (tmp_path / "contracts" / "m" / "v1.0.0.json").unlink()
+                else:
+                    change: dict[str, object] = {"status": "retired"} if edit == "retired" else {"instances": []}
+                    write_documents(tmp_path, document | change)
+                data = b""
+                while piece := sock.recv(65536):
+                    data += piece
+
+    (answer,) = parse_responses(data, closed=True)
+    assert (answer.status, json.loads(answer.body)["code"]) == (502, "upstream_reset")
+
+
+def wait_for_request(worker: StubWorker) -> None:
+    deadline = time.monotonic() + 5
+    while not worker.seen:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_dna_prefix_holds_for_the_answer_itself(tmp_path: Path) -> None:
+    other = StubWorker(seed="b")
+    with StubWorker(seed="a") as worker:
+        write_documents(tmp_path, contract_for(worker, dna=[worker.accepted(), other.accepted()]))
+        with running(tmp_path, probe_interval=60) as gateway:
+            gateway.wait_verified(1)
+            prefix = {"X-Inference-DNA-Prefix": worker.digests.dna()[:8]}
+            statuses, shown = [], []
+            for seed in ("a", "a", "b", "b", "a", "b"):
+                worker.seed = seed
+                statuses.append(http(gateway.url + "/g", method="POST", body=b"{}")[0])
+                shown.append((gateway.status()["instances"][0]["dna"] or "")[:8])
+            worker.seed = "b"
+            asked = [http(gateway.url + "/g", method="POST", body=b"{}", headers=prefix) for _ in range(5)]
+            worker.seed = "a"
+            http(gateway.url + "/g", method="POST", body=b"{}")
+            worker.seed = "b"
+            flipped = http(gateway.url + "/g", method="POST", body=b"{}", headers=prefix)
+
+    a, b = worker_dna("a"), worker_dna("b")
+    assert statuses == [200] * 6
+    assert shown == [a, a, b, b, a, b]
+    assert {status for status, _, _ in asked} <= {502, 503}
+    assert flipped[0] == 502
+
+
+def worker_dna(seed: str) -> str:
+    return StubWorker(seed=seed).digests.dna()[:8]

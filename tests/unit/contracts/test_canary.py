@@ -1,6 +1,8 @@
 from bisect import bisect_left
+from functools import reduce
 from itertools import pairwise
 from math import sqrt
+from operator import add
 
 import pytest
 from hypothesis import given, settings

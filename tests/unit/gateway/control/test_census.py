@@ -53,3 +53,18 @@ def test_the_counts_follow_every_change(events: list[tuple[object, object, objec
         assert {i.id for i in view.ready} == {
             one.instance.id for one in story.fleet.tracked.values() if one.instance.refusal is None
         }
+
+
+def test_a_version_may_leave_right_after_one_of_its_instances_changed() -> None:
+    story = Story()
+    other = contract("v2.0.0", "http://127.0.0.1:9100")
+    story.apply(contract("v1.0.0", *URLS), other)
+    story.probe(URLS[0])  # nobody asks for the snapshot after this
+
+    story.apply(other)
+    story.probe("http://127.0.0.1:9100", stated(version="v2.0.0"), version="v2.0.0")
+    story.apply()
+
+    assert story.swaps == [1, 2, 3]
+    assert story.fleet.current().models == {}
+    assert story.fleet._board._census == {}

@@ -36,6 +36,17 @@ def test_those_that_are_down_come_after_those_in_good_order() -> None:
     assert due(schedule)[0] == "live"
 
 
+def test_where_all_probes_are_taken_every_fourth_goes_to_one_that_is_down() -> None:
+    schedule = ProbeSchedule(clock := Clock())
+    for number in range(100):
+        schedule.put(key(f"live-{number}"), clock())
+        schedule.put(key(f"dead-{number}"), clock(), is_down=True)
+
+    taken = [found[2] for _ in range(40) if (found := schedule.take_due()) is not None]
+
+    assert sum(name.startswith("dead") for name in taken) == 10
+
+
 def test_a_later_word_overtakes_an_earlier_one() -> None:
     schedule = ProbeSchedule(clock := Clock())
     schedule.put(key("a"), clock())
