@@ -33,7 +33,7 @@ from gateway.proxy.plane import DataPlane
 from gateway.settings import Settings
 from gateway.sources.files import FileSource
 from gateway.telemetry.access import AccessLog
-from gateway.telemetry.changes import Change, Listener
+from gateway.telemetry.changes import fan_out
 from gateway.telemetry.events import EventLog
 from gateway.telemetry.gauges import FleetGauges
 from gateway.telemetry.lag import watch_lag
@@ -75,16 +75,17 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
     metrics = Metrics(registry, build=program, lines_dropped=lambda: log.access.lines.dropped)
     alerts = open_alerts(settings, metrics, sockets, log.events)
     schedule = ProbeSchedule(runtime.now)
+    listener = fan_out(log.events.change, metrics.change, *([alerts.change] if alerts else []))
     fleet = Fleet(
         now=runtime.now,
         draw=runtime.draw,
         schedule=schedule,
         metrics=metrics,
-        listener=_all(log.events.change, metrics.change, *([alerts.change] if alerts else [])),
+        listener=listener,
         liveness=settings.liveness,
         probe_interval_s=settings.probe_interval_s,
     )
-    watcher = Watcher(source=source, fleet=fleet, listener=log.events.change, now=runtime.now, wall=runtime.wall)
+    watcher = Watcher(source=source, fleet=fleet, listener=listener, now=runtime.now, wall=runtime.wall)
     plane = DataPlane(
         snapshot=fleet.current,
         report=fleet,
@@ -223,14 +224,6 @@ def open_alerts(settings: Settings, metrics: Metrics, sockets: Sockets, events: 
         ),
         settings=settings.alerts,
     )
-
-
-def _all(*listeners: Listener) -> Listener:
-    def tell(change: Change) -> None:
-        for listener in listeners:
-            listener(change)
-
-    return tell
 
 
 def _supervised(name: str, loop: Loop, events: EventLog, metrics: Metrics) -> Loop:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gateway.proxy.asking import read_asking
+from gateway.proxy.decide import target_of
 from gateway.proxy.plane import DataPlane
 from gateway.proxy.problem import Problem, Refused
 from gateway.proxy.request import Request
-from gateway.proxy.target import parse_target
 from gateway.routing.decision import NotRouted
 from gateway.routing.resolve import resolve
 
@@ -18,7 +18,7 @@ def early_refusal(plane: DataPlane, head: Request) -> Problem | None:
     """Say why a request will be refused whatever its body says; None where it may yet be served."""
     snapshot = plane.snapshot()
     try:
-        target = parse_target(head.target, head.one(b"host"))
+        target = target_of(head)
         asking = read_asking(head, target, snapshot, request_id="")
     except Refused as refused:
         return refused.problem
