@@ -14,6 +14,7 @@ import typer
 from bench.compare import compare
 from bench.cores import available_cores, split
 from bench.growth import grow
+from bench.hashing.compare import compare_hashing
 from bench.load.driver import LoadError
 from bench.peers.catalogue import UnknownPeer, chosen, missing
 from bench.peers.install import PACKAGES, install
@@ -25,9 +26,9 @@ from bench.progress import say
 from bench.report.page import refresh
 from bench.report.picture import picture
 from bench.report.screen import show
-from bench.report.sheet import comparison_sheets, growth_sheet, profile_sheets
+from bench.report.sheet import comparison_sheets, growth_sheet, hashing_sheets, profile_sheets
 from bench.results import Results, read_results, write_results
-from bench.smoke import BESIDE, PLAN, faults
+from bench.smoke import BESIDE, PLAN, SMOKE_GB, faults
 
 app = typer.Typer(add_completion=False, no_args_is_help=False, help="Measure the gateway beside other proxies.")
 peers_app = typer.Typer(no_args_is_help=True, help="The proxies that come from the package index.")
@@ -49,7 +50,7 @@ def everything(
     peer: Peers = None,
     output: Output = LATEST,
 ) -> None:
-    """Without a command: the comparison, growth, the profile, and the page in docs/ with their tables."""
+    """Without a command: the comparison, growth, the profile, hashing, and the page in docs/ with their tables."""
     if context.invoked_subcommand is not None:
         return
     compare_command(seconds, rounds, patience, peer, output)
@@ -58,6 +59,7 @@ def everything(
         profile_command(output=output)
     except ProfilerError as error:
         say(f"no profile: {error}")
+    hashing_command(patience=patience, output=output)
     if output == LATEST:
         page_command()
 
@@ -105,9 +107,24 @@ def profile_command(
     _keep(output, profile=measured)
 
 
+@app.command("hashing")
+def hashing_command(
+    gigabytes: Annotated[float, typer.Option(help="Size of each folder, 10^9 bytes; needs as much disk.")] = 4,
+    rounds: Rounds = 3,
+    patience: Patience = 60,
+    output: Output = LATEST,
+) -> None:
+    """Only the hashing of model folders, beside sha256sum and model_signing."""
+    plan = Plan(rounds=rounds, patience_s=patience)
+    measured = compare_hashing(split(available_cores()), plan, gigabytes)
+    show(hashing_sheets(measured))
+    _keep(output, hashing=measured)
+
+
 @app.command("smoke")
 def smoke_command() -> None:
-    """About 20 seconds; fails only when something is broken."""
+    """About half a minute; fails only when something is broken."""
+    show(hashing_sheets(compare_hashing(split(available_cores()), PLAN, SMOKE_GB)))
     measured = compare(
         [each for each in chosen([]) if each.name in {"dna-gateway", BESIDE}], split(available_cores()), PLAN
     )
@@ -131,6 +148,7 @@ def show_command(output: Output = LATEST) -> None:
     show(comparison_sheets(results.comparison) if results.comparison else [])
     show([growth_sheet(results.growth)] if results.growth else [])
     show(profile_sheets(results.profile) if results.profile else [])
+    show(hashing_sheets(results.hashing) if results.hashing else [])
 
 
 @peers_app.command("install")

@@ -168,12 +168,41 @@ class Profile(msgspec.Struct, frozen=True):
     called: list[Called]
 
 
+class HashingRepeat(msgspec.Struct, frozen=True):
+    """One hashing of one folder: GB (10^9 bytes) a second, CPU seconds a GB, foreign CPU as in `load.window.Spent`."""
+
+    gb_per_s: float
+    cpu_s_per_gb: float
+    foreign: float
+
+
+class HashingRow(msgspec.Struct, frozen=True):
+    """All repeats of one tool over one shape of folder, in the order of the rounds."""
+
+    shape: str
+    name: str
+    version: str
+    repeats: list[HashingRepeat]
+
+
+class HashingComparison(msgspec.Struct, frozen=True):
+    """Hashing a folder of `gigabytes` (10^9 bytes) by several tools in one run."""
+
+    taken_at: str
+    machine: Machine
+    gigabytes: float
+    rounds: int
+    rows: list[HashingRow]
+    skipped: dict[str, str]
+
+
 class Results(msgspec.Struct, frozen=True):
     """Everything that was measured last; parts may come from different runs."""
 
     comparison: Comparison | None = None
     growth: Growth | None = None
     profile: Profile | None = None
+    hashing: HashingComparison | None = None
 
 
 def read_results(path: Path) -> Results:

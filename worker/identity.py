@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from inference_dna.assurance import Assurance
 from inference_dna.genome import ARTIFACT_SECTIONS, GenomeDigests
 from inference_dna.manifest import Manifest
 from inference_dna.measure.healthz import Served
+from inference_dna.semver import read_version
 
 NO_MANIFEST = "none"
 AGREES = "agrees"
-
-_NUMBER = r"(?:0|[1-9]\d*)"
-_IDENTIFIER = rf"(?:{_NUMBER}|\d*[A-Za-z-][0-9A-Za-z-]*)"
-# Semantic Versioning 2.0, one leading `v` allowed.
-_VERSION = re.compile(
-    rf"v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?",
-    re.ASCII,
-)
 
 
 class Nameless(Exception):
@@ -41,10 +32,11 @@ def claim(manifest: Manifest | None, *, model_id: str | None = None, version: st
     version = version or (subject.version if subject else None)
     if not model_id or not version:
         raise Nameless("The bundle has no manifest that names it; say --model-id and --version.")
-    if not _VERSION.fullmatch(version):
+    read = read_version(version)
+    if read is None:
         raise Nameless(f"{version!r} is no version; write it like v2.4.0.")
     # The bytes that were hashed are the bytes that were loaded: nothing more is seen, nothing less.
-    return Served(model_id, f"v{version.removeprefix('v')}", Assurance.FULL_HASH)
+    return Served(model_id, read, Assurance.FULL_HASH)
 
 
 def manifest_note(manifest: Manifest | None, digests: GenomeDigests) -> str:

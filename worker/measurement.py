@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from inference_dna.canonical import Json
+from inference_dna.canonical import Json, Refused
 from inference_dna.genome import Genome, genome
 from inference_dna.headers import FORMAT_NAME
 from inference_dna.measure.folder import weights_section
@@ -13,8 +14,8 @@ from inference_dna.measure.framework import framework_section, read_package
 from inference_dna.measure.hardware import cpu_hardware
 from inference_dna.measure.postprocess import postprocess_section
 from worker import ranking
-from worker.bundle import Bundle
-from worker.engine import Engine
+from worker.bundle import Bundle, BundleRefused, read_bundle
+from worker.engine import Engine, load_engine
 
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers")
 
@@ -39,6 +40,19 @@ def measure(bundle: Bundle, engine: Engine, environ: Mapping[str, str]) -> Genom
         deterministic=engine.classifier.deterministic(),
     )
     return genome({**artifact(bundle, engine), "framework": framework, "hardware": cpu_hardware()})
+
+
+def measure_bundle(root: Path) -> dict[str, Json]:
+    """Load a bundle and measure all of it, for `dna manifest --engine worker.measurement:measure_bundle`.
+
+    Raises:
+        Refused: The bundle cannot be served, or a fact could not be read.
+    """
+    try:
+        bundle = read_bundle(root)
+        return dict(measure(bundle, load_engine(bundle), os.environ).document)
+    except BundleRefused as error:
+        raise Refused(str(error)) from error
 
 
 def artifact(bundle: Bundle, engine: Engine) -> dict[str, Json]:

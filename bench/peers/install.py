@@ -15,8 +15,9 @@ PACKAGES = {
     "sglang-router": "sglang-router==0.3.2",
     "litellm": "litellm[proxy]==1.108.7",
     "py-spy": "py-spy==0.4.3",
+    "model-signing": "model-signing==1.1.1 pyOpenSSL==26.4.0",
 }
-"""Requirement by environment; py-spy is the profiler's."""
+"""Requirements by environment; py-spy is the profiler's. model-signing needs pyOpenSSL and does not ask for it."""
 INSTALL_S = 1800.0
 
 
@@ -33,7 +34,7 @@ def install(name: str, *, find_links: Sequence[str] = ()) -> str | None:
     folder = VENVS / name
     venv.create(folder, clear=True, with_pip=True)
     links = [part for link in find_links for part in ("--find-links", link)]
-    command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", *links, PACKAGES[name]]
+    command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", *links, *PACKAGES[name].split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_S, check=False)
     if done.returncode == 0:
         return None

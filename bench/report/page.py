@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.machine import Machine
-from bench.report.sheet import Sheet, comparison_sheets, growth_sheet, profile_sheets
+from bench.report.sheet import Sheet, comparison_sheets, growth_sheet, hashing_sheets, profile_sheets
 from bench.results import Results
 
 
@@ -52,6 +52,10 @@ def blocks(results: Results) -> dict[str, str]:
             f"{profile.samples:,} samples by {profile.profiler}.",
         ]
         found["profile"] = _block(head, [], profile_sheets(profile))
+    if (hashing := results.hashing) is not None:
+        skipped = [f"* {name} was skipped: {reason}" for name, reason in hashing.skipped.items()]
+        head = [_where(hashing.taken_at, hashing.machine), f"{hashing.rounds} rounds."]
+        found["hashing"] = _block(head, skipped, hashing_sheets(hashing))
     return found
 
 

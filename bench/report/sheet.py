@@ -8,9 +8,21 @@ from dataclasses import dataclass
 
 from bench.goals import cpu_ratios, goals, throughput_ratios
 from bench.load.window import DISTURBED
-from bench.numbers import Spread, spread
+from bench.numbers import Spread, ratios, spread
 from bench.peers.gateway import NAME
-from bench.results import DIRECT, ClosedRepeat, Comparison, Figures, Growth, GrowthRow, Hot, Profile
+from bench.results import (
+    DIRECT,
+    ClosedRepeat,
+    Comparison,
+    Figures,
+    Growth,
+    GrowthRow,
+    HashingComparison,
+    HashingRepeat,
+    HashingRow,
+    Hot,
+    Profile,
+)
 
 NOTHING = "–"
 
@@ -56,6 +68,33 @@ def profile_sheets(profile: Profile) -> list[Sheet]:
             ),
         ),
     ]
+
+
+def hashing_sheets(hashing: HashingComparison) -> list[Sheet]:
+    """One table per shape of folder, ours first."""
+    shapes = list(dict.fromkeys(row.shape for row in hashing.rows))
+    heads = ("tool", "GB/s", "ours ÷ it", "CPU s a GB", "foreign CPU")
+    return [
+        Sheet(f"{hashing.gigabytes:g} GB, {shape}", heads, tuple(_hashing_rows(hashing, shape))) for shape in shapes
+    ]
+
+
+def _hashing_rows(hashing: HashingComparison, shape: str) -> list[tuple[str, ...]]:
+    rows = [row for row in hashing.rows if row.shape == shape]
+    ours = next((row for row in rows if row.name == NAME), None)
+    return [_hashing_row(row, ours) for row in rows]
+
+
+def _hashing_row(row: HashingRow, ours: HashingRow | None) -> tuple[str, ...]:
+    speeds = [repeat.gb_per_s for repeat in row.repeats]
+    compared = [] if ours is None or row is ours else ratios([repeat.gb_per_s for repeat in ours.repeats], speeds)
+    return (
+        f"{row.name} {row.version}".strip(),
+        _range(speeds, "{:.2f}"),
+        _range(compared, "{:.2f}"),
+        _middle([repeat.cpu_s_per_gb for repeat in row.repeats], "{:.2f}"),
+        _foreign(row.repeats),
+    )
 
 
 def _closed_sheet(comparison: Comparison, size: str) -> Sheet:
@@ -163,7 +202,7 @@ def _named(figures: Figures) -> str:
     return f"{figures.name} {figures.version}".strip()
 
 
-def _foreign(repeats: Sequence[ClosedRepeat]) -> str:
+def _foreign(repeats: Sequence[ClosedRepeat | HashingRepeat]) -> str:
     """The middle foreign share; a star where it is so much that the row says little."""
     middle = spread([repeat.foreign for repeat in repeats]).middle
     return _figure(middle, "{:.0%}") + ("*" if middle > DISTURBED else "")  # no comparison with nan holds

@@ -46,19 +46,20 @@ class Cpu:
         return {"arch": self.arch, "model": self.model}
 
 
-def read_cpu(machine: str, cpuinfo: str | None) -> Cpu:
+def read_cpu(machine: str, cpuinfo: str | None, *, in_use: str | None = None) -> Cpu:
     """Describe the processor.
 
     Args:
         machine: What the operating system calls the architecture.
         cpuinfo: Text of `/proc/cpuinfo`, None on a platform without one.
+        in_use: The level that the engine says it uses, which a setting may hold below what the processor offers.
     """
     arch = _SAME_MACHINE.get(machine.lower(), machine.lower())
     if cpuinfo is None:
-        return Cpu(arch, None, None, None)
+        return Cpu(arch, in_use, None, None)
     available = _available(cpuinfo)
     features = tuple(sorted(flag for flag in available if flag.startswith(_SHAPES_KERNELS.get(arch, ()))))
-    return Cpu(arch, _level(arch, available), features, _first(cpuinfo, "model name"))
+    return Cpu(arch, in_use or _level(arch, available), features, _first(cpuinfo, "model name"))
 
 
 def _level(arch: str, available: frozenset[str]) -> str:

@@ -1,26 +1,45 @@
-"""Measures a model folder: every file in its place, hashed (dna.md section 3, rule `files/1`)."""
+"""Measures a model: a folder or a file, every file in its place, hashed (dna.md section 3, rule `files/1`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inference_dna.assurance import Assurance
 from inference_dna.canonical import Json, Refused
-from inference_dna.files import FileEntry
+from inference_dna.digest import ALGORITHM
+from inference_dna.files import FileEntry, TensorEntry
+from inference_dna.measure.hashing import Hashed, Task, hash_files
+from inference_dna.measure.inside import Part
 from inference_dna.measure.listing import Found, list_folder
+from inference_dna.measure.parts import Looked, find_parts, look
 from inference_dna.measure.places import RULE, Place, matches, place_of
-from inference_dna.measure.reading import Content, read_content, reading_errors, steady
-from inference_dna.measure.safetensors import INDEX_SUFFIX, SUFFIX, check_index, read_tensor_names
+from inference_dna.measure.structure import check_parts, format_of
+from inference_dna.measure.tensors import hash_tensors, tensors_evidence
+from inference_dna.measure.work import Work
+
+FOLDER, FILE = "folder", "file"
 
 _NEVER_EXCLUDED = ("*.py", "*.jinja")
-_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A measured folder. `kept` holds the bytes that were asked for, the very ones that were hashed."""
+    """A measured model. `kept` holds the bytes that were asked for, the very ones that were hashed.
+
+    Attributes:
+        weights: Entries of the weights section; likewise `tokenizer` and `postprocess`.
+        ignored: Names that belong to no section.
+        exclude: The globs that were given.
+        kept: Bytes by name.
+        kind: `folder`, or `file` for a model that is one file with those it names.
+        form: How the weights are stored, as `weights.format` names it.
+        code: Programs inside weight files by file, such as the sources of a TorchScript archive.
+        cached: Names of files whose digest is from an earlier time.
+        tensor_names: Names of the tensors in those weight files that tell them.
+        tensors: Every tensor with its digest, where that was asked for and the format tells tensors apart.
+    """
 
     weights: tuple[FileEntry, ...]
     tokenizer: tuple[FileEntry, ...]
@@ -28,63 +47,136 @@ class ModelFolder:
     ignored: tuple[str, ...]
     exclude: tuple[str, ...] = ()
     kept: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    kind: str = FOLDER
+    form: str = ""
+    code: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict)
+    cached: tuple[str, ...] = ()
+    tensor_names: frozenset[str] = field(default=frozenset(), repr=False)
+    tensors: tuple[TensorEntry, ...] | None = field(default=None, repr=False)
+
+    @property
+    def assurance(self) -> Assurance:
+        """How far the measurement reaches: one digest from an earlier time makes all of it `stat-cached`."""
+        return Assurance.STAT_CACHED if self.cached else Assurance.FULL_HASH
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    content: Content
-    tensors: frozenset[str] | None
+def measure_model(
+    path: Path, *, exclude: Sequence[str] = (), keep: Collection[str] = (), work: Work | None = None
+) -> ModelFolder:
+    """Measure what an engine was given: a folder, or a file.
+
+    Raises:
+        Refused: As `measure_folder` and `measure_file` say; a file with globs to exclude.
+    """
+    if path.is_dir():
+        return measure_folder(path, exclude=exclude, keep=keep, work=work)
+    if exclude:
+        raise Refused(f"Nothing can be left out of {str(path)!a}: it is a single file.")
+    return measure_file(path, keep=keep, work=work)
 
 
-def measure_folder(root: Path, *, exclude: Sequence[str] = (), keep: Collection[str] = ()) -> ModelFolder:
-    """Sort every file of a model folder into its place and hash it.
+def measure_folder(
+    root: Path, *, exclude: Sequence[str] = (), keep: Collection[str] = (), work: Work | None = None
+) -> ModelFolder:
+    """Sort every file of a model folder into its place, judge the structure of the weights, then hash.
 
     Args:
         root: The folder as the engine was given it.
         exclude: Globs over last components; weight files they match are left out, and the globs enter the digest.
         keep: Names of files whose bytes the caller wants to load.
+        work: Threads, progress, cache; none of it changes a digest.
 
     Raises:
-        Refused: The folder cannot be read, breaks a rule of dna.md section 3, holds no weights, or changed meanwhile.
+        Refused: The folder cannot be read, breaks a rule of dna.md section 3, holds no weights or a file that is not
+            what it claims to be, or changed meanwhile.
     """
     globs = tuple(sorted(set(exclude)))
     found = list_folder(root)
     placed = {entry.name: _placed(entry.name, globs) for entry in found}
+    looked = look([entry for entry in found if placed[entry.name] is Place.WEIGHTS])
+    if not looked:
+        raise Refused("The folder holds no weights.")
     wanted = [entry for entry in found if placed[entry.name] is not Place.IGNORED]
-    read = _read_all(wanted, {*keep, *(entry.name for entry in wanted if entry.name.endswith(INDEX_SUFFIX))})
-    entries = {place: tuple(_entries(read, placed, place)) for place in Place}
-    _check_structure(read, entries[Place.WEIGHTS])
+    ignored = tuple(name for name, place in placed.items() if place is Place.IGNORED)
+    return _measured(wanted, looked, placed, _Asked(FOLDER, ignored, globs, keep, work or Work()))
+
+
+def measure_file(path: Path, *, keep: Collection[str] = (), work: Work | None = None) -> ModelFolder:
+    """Measure a model that is one file, with the files it cannot be loaded without: shards, splits, external data.
+
+    Args:
+        path: The file as the engine was given it; names are relative to its folder.
+        keep: As in `measure_folder`.
+        work: As in `measure_folder`.
+
+    Raises:
+        Refused: A file cannot be read, is not what it claims to be, is missing, or changed meanwhile.
+    """
+    looked = find_parts(path)
+    wanted = [part.found for part in looked.values()]
+    placed = dict.fromkeys(looked, Place.WEIGHTS)
+    return _measured(wanted, looked, placed, _Asked(FILE, (), (), keep, work or Work()))
+
+
+def weights_section(
+    folder: ModelFolder,
+    *,
+    format_name: str,
+    load: Mapping[str, Json],
+    evidence: Mapping[str, Json] | None = None,
+    adapters: Mapping[str, str] | None = None,
+) -> dict[str, Json]:
+    """Write the weights section.
+
+    Args:
+        folder: The measured model.
+        format_name: How the weights are stored: `onnx`, `safetensors`.
+        load: `dtype` and `quantization` as the engine holds them, not as they were asked for.
+        evidence: Facts for people, such as the source.
+        adapters: Bare files digest of each adapter by its name (`measure_adapter`).
+    """
+    return {
+        "kind": folder.kind,
+        "format": format_name,
+        "rule": RULE if folder.kind == FOLDER else None,
+        "files": [entry.document() for entry in folder.weights],
+        "exclude": list(folder.exclude),
+        "adapters": [{"name": name, "digest": ALGORITHM + digest} for name, digest in sorted((adapters or {}).items())],
+        "load": dict(load),
+        "evidence": {"ignored": list(folder.ignored), **tensors_evidence(folder.tensors), **(evidence or {})},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    kind: str
+    ignored: tuple[str, ...]
+    exclude: tuple[str, ...]
+    keep: Collection[str]
+    work: Work
+
+
+def _measured(
+    wanted: Sequence[Found], looked: Mapping[str, Looked], placed: Mapping[str, Place], asked: _Asked
+) -> ModelFolder:
+    parts = {name: part.part for name, part in looked.items()}
+    check_parts(parts)
+    hashed = hash_files([_task(found, looked, asked.keep) for found in wanted], asked.work)
+    entries = {place: tuple(_entries(hashed, placed, place)) for place in Place}
     return ModelFolder(
         weights=entries[Place.WEIGHTS],
         tokenizer=entries[Place.TOKENIZER],
         postprocess=entries[Place.POSTPROCESS],
-        ignored=tuple(name for name, place in placed.items() if place is Place.IGNORED),
-        exclude=globs,
-        kept={name: _kept(read, name) for name in keep},
+        ignored=asked.ignored,
+        exclude=asked.exclude,
+        kept={name: _kept(hashed, name) for name in asked.keep},
+        kind=asked.kind,
+        form=format_of(parts),
+        code={name: part.inside.code for name, part in parts.items() if part.inside is not None and part.inside.code},
+        cached=tuple(name for name, result in hashed.items() if result.cached),
+        tensor_names=_tensor_names(parts.values()),
+        tensors=hash_tensors(looked, asked.work) if asked.work.tensors else None,
     )
-
-
-def weights_section(
-    folder: ModelFolder, *, format_name: str, load: Mapping[str, Json], evidence: Mapping[str, Json] | None = None
-) -> dict[str, Json]:
-    """Write the weights section of a worker without adapters.
-
-    Args:
-        folder: The measured folder.
-        format_name: How the weights are stored: `onnx`, `safetensors`.
-        load: `dtype` and `quantization` as the engine holds them, not as they were asked for.
-        evidence: Facts for people, such as the source.
-    """
-    return {
-        "kind": "folder",
-        "format": format_name,
-        "rule": RULE,
-        "files": [entry.document() for entry in folder.weights],
-        "exclude": list(folder.exclude),
-        "adapters": [],
-        "load": dict(load),
-        "evidence": {"ignored": list(folder.ignored), **(evidence or {})},
-    }
 
 
 def _placed(name: str, exclude: tuple[str, ...]) -> Place:
@@ -96,38 +188,22 @@ def _placed(name: str, exclude: tuple[str, ...]) -> Place:
     return Place.IGNORED
 
 
-def _read_all(found: Sequence[Found], keep: Collection[str]) -> dict[str, _Read]:
-    # Largest first, or one large file is still being hashed when all else is done.
-    ordered = sorted(found, key=lambda entry: entry.size, reverse=True)
-    with ThreadPoolExecutor(_THREADS, "hash") as pool:
-        read = pool.map(lambda entry: _read(entry, keep=entry.name in keep), ordered)
-        by_name = {result.content.entry.name: result for result in read}
-    return {entry.name: by_name[entry.name] for entry in found}
+def _task(found: Found, looked: Mapping[str, Looked], keep: Collection[str]) -> Task:
+    seen = looked[found.name].state if found.name in looked else None
+    return Task(found, keep=found.name in keep, seen=seen)
 
 
-def _read(found: Found, *, keep: bool) -> _Read:
-    name = found.name
-    with reading_errors(f"the file {name!a}"), found.path.open("rb") as stream, steady(stream, name) as size:
-        tensors = read_tensor_names(stream, name, size) if name.endswith(SUFFIX) else None
-        return _Read(read_content(stream, name, keep=keep), tensors)
+def _entries(hashed: Mapping[str, Hashed], placed: Mapping[str, Place], place: Place) -> list[FileEntry]:
+    return [result.content.entry for name, result in hashed.items() if placed[name] is place]
 
 
-def _entries(read: Mapping[str, _Read], placed: Mapping[str, Place], place: Place) -> Iterable[FileEntry]:
-    return [result.content.entry for name, result in read.items() if placed[name] is place]
+def _tensor_names(parts: Collection[Part]) -> frozenset[str]:
+    named = [part.inside.tensors for part in parts if part.inside is not None and part.inside.tensors is not None]
+    return frozenset[str]().union(*named)
 
 
-def _check_structure(read: Mapping[str, _Read], weights: Sequence[FileEntry]) -> None:
-    names = [entry.name for entry in weights]
-    if not names:
-        raise Refused("The folder holds no weights.")
-    tensors = {name: found for name in names if (found := read[name].tensors) is not None}
-    for name in names:
-        if name.endswith(INDEX_SUFFIX):
-            check_index(name, read[name].content.kept or b"", names, tensors)
-
-
-def _kept(read: Mapping[str, _Read], name: str) -> bytes:
-    kept = read[name].content.kept if name in read else None
+def _kept(hashed: Mapping[str, Hashed], name: str) -> bytes:
+    kept = hashed[name].content.kept if name in hashed else None
     if kept is None:
         raise Refused(f"The model folder has no file {name!a} to load.")
     return kept

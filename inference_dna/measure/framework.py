@@ -48,6 +48,21 @@ def read_package(name: str, find: Find = distribution) -> Package:
     return Package(name, found.version, _record_hash(name, found) if tree is None else _tree_digest(tree))
 
 
+def read_packages(names: Iterable[str], find: Find = distribution) -> tuple[Package, ...]:
+    """Read those of some packages that are installed, sorted by name.
+
+    Raises:
+        Refused: Nothing tells which files one of them has.
+    """
+    return tuple(read_package(name, find) for name in sorted(names) if _is_installed(name, find))
+
+
+def commits(names: Iterable[str], find: Find = distribution) -> dict[str, str]:
+    """Name the commits of packages that were installed from a repository, by package."""
+    told = {name: json.loads(find(name).read_text("direct_url.json") or "{}") for name in names}
+    return {name: commit for name, origin in told.items() if (commit := origin.get("vcs_info", {}).get("commit_id"))}
+
+
 def records_digest(packages: Iterable[Package]) -> str:
     """Compute `H("records", lines)`, 64 bare hex; it sees a patched wheel under an unchanged version."""
     ordered = sorted(packages, key=lambda package: package.name)
@@ -62,6 +77,7 @@ def framework_section(
     flags: Mapping[str, Json],
     parallel: Mapping[str, Json],
     deterministic: Mapping[str, Json],
+    evidence: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
     """Write the framework section of the process that calls.
 
@@ -72,6 +88,7 @@ def framework_section(
         flags: What shapes computation, as the engine resolved it.
         parallel: How the work is split, threads included where they change the order of sums.
         deterministic: What the engine promises about repeated runs.
+        evidence: Further facts for people, such as commits.
     """
     return {
         "engine": dict(engine),
@@ -83,8 +100,20 @@ def framework_section(
         "env": shaping_environment(environ),
         "parallel": dict(parallel),
         "deterministic": dict(deterministic),
-        "evidence": {"python_full": platform.python_version(), "implementation": platform.python_implementation()},
+        "evidence": {
+            "python_full": platform.python_version(),
+            "implementation": platform.python_implementation(),
+            **(evidence or {}),
+        },
     }
+
+
+def _is_installed(name: str, find: Find) -> bool:
+    try:
+        find(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _record_hash(name: str, found: Distribution) -> str:

@@ -49,6 +49,30 @@ def list_folder(root: Path) -> tuple[Found, ...]:
     return tuple(sorted(found, key=lambda entry: entry.name))
 
 
+def find_file(root: Path, name: str) -> Found | None:
+    """Find one regular file below a folder, under the rules that hold for all; None where there is none.
+
+    Args:
+        root: The folder.
+        name: The file's name relative to it.
+
+    Raises:
+        Refused: The name leaves the folder, or an entry breaks a rule above.
+    """
+    check_name(name)
+    with reading_errors(f"the folder {str(root)!a}"):
+        real = root.resolve(strict=True)
+        path = real / name
+        if not os.path.lexists(path):
+            return None
+        # A folder on the way may be a link as well as the file itself: what counts is where both lead together.
+        target = _target(name, path, _bounds(real))
+        status = os.lstat(target)
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(f"The entry {name!a} is no regular file; devices, sockets and FIFOs have no digest.")
+    return Found(name, target, status.st_size)
+
+
 def _bounds(root: Path) -> tuple[Path, ...]:
     """Where link targets may lie: the folder, and `snapshots` and `blobs` of the cache repository around it."""
     for folder in root.parents:

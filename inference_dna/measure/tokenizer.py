@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from inference_dna.canonical import Json, Refused
 from inference_dna.files import FileEntry
@@ -15,6 +16,9 @@ Encode = Callable[[str], Sequence[int]]
 
 RenderChat = Callable[[Sequence[Mapping[str, str]]], Sequence[int]]
 """Conversation to ids through the chat path."""
+
+CHAT = "the probe conversation"
+"""How a difference on the chat path is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,14 @@ class Probe:
             "texts": texts_digest(self.texts),
             "ids": ids_digest(self.ids),
             "chat": None if self.chat is None else ids_digest([self.chat]),
+        }
+
+    def evidence(self) -> dict[str, Json]:
+        """The ids themselves, for the report of a difference; the set's own texts are known and left out."""
+        return {
+            "special": list(self.texts[len(PROBE_TEXTS) :]),
+            "ids": [list(ids) for ids in self.ids],
+            "chat": None if self.chat is None else list(self.chat),
         }
 
 
@@ -54,22 +66,45 @@ def probe(encode: Encode, *, special_tokens: Mapping[str, int], render_chat: Ren
         render_chat: The live path from a conversation to ids, None where there is none.
 
     Raises:
-        Refused: An answer is no list of integers. What `encode` itself raises passes through.
+        Refused: An answer is no list of integers, or a text got two different answers. What `encode` itself raises
+            passes through.
     """
     texts = (*PROBE_TEXTS, *sorted(special_tokens, key=lambda token: (special_tokens[token], token)))
     ids = tuple(_integers(text, encode(text)) for text in texts)
-    chat = None if render_chat is None else _integers("the probe conversation", render_chat(PROBE_CHAT))
+    # Subword sampling left on in serving is a fault of its own, and no digest could be taken of it.
+    if any(_integers(text, encode(text)) != answer for text, answer in zip(texts, ids, strict=True)):
+        raise Refused("The tokenizer answered the same text differently twice; switch its sampling off.")
+    chat = None if render_chat is None else _integers(CHAT, render_chat(PROBE_CHAT))
     return Probe(texts, ids, chat)
 
 
 def first_difference(first: Probe, second: Probe) -> ProbeDifference | None:
-    """Find the first text both were asked that they encode differently."""
+    """Find the first text both were asked that they encode differently; the conversation comes last."""
     answers = dict(zip(second.texts, second.ids, strict=True))
     for text, ids in zip(first.texts, first.ids, strict=True):
         other = answers.get(text, ids)
         if other != ids:
             return _parting(text, ids, other)
-    return None
+    if first.chat is None or second.chat is None or first.chat == second.chat:
+        return None
+    return _parting(CHAT, first.chat, second.chat)
+
+
+def recorded_probe(section: Mapping[str, Json]) -> Probe | None:
+    """Read back the ids that a tokenizer section carries as evidence.
+
+    Returns:
+        None where the section has none, or where they are not those that its digest covers: evidence may be edited.
+    """
+    evidence = section.get("evidence")
+    recorded = evidence.get("probe") if isinstance(evidence, Mapping) else None
+    if not isinstance(recorded, Mapping):
+        return None
+    try:
+        answers = _parse_recorded(recorded)
+        return answers if answers.document() == section.get("probe") else None
+    except (Refused, TypeError):
+        return None
 
 
 def tokenizer_section(
@@ -83,20 +118,30 @@ def tokenizer_section(
     """Write the tokenizer section.
 
     Args:
-        files: The tokenizer files of the folder that was loaded.
+        files: The tokenizer files of the folder that was loaded; none where the tokenizer is inside the weights.
         answers: What the loaded tokenizer answered.
         kind: `huggingface-fast`, `wordpiece`.
         settings: What the path adds or cuts: special tokens, maximum length, truncation side.
         evidence: Facts for people, such as the library's version and the vocabulary's size.
     """
+    # A list of files has at least one: a tokenizer without files of its own has no such member.
+    held: dict[str, Json] = {"rule": RULE, "files": [entry.document() for entry in files]} if files else {}
     return {
         "kind": kind,
-        "rule": RULE,
-        "files": [entry.document() for entry in files],
+        **held,
         "probe": answers.document(),
         "settings": dict(settings),
-        "evidence": dict(evidence or {}),
+        "evidence": {**(evidence or {}), "probe": answers.evidence()},
     }
+
+
+def _parse_recorded(recorded: Mapping[str, Json]) -> Probe:
+    special, ids, chat = recorded.get("special"), recorded.get("ids"), recorded.get("chat")
+    texts = (*PROBE_TEXTS, *cast("list[str]", special))
+    answers = tuple(tuple(sequence) for sequence in cast("list[list[int]]", ids))
+    if len(answers) != len(texts):
+        raise Refused("The recorded ids are not as many as the texts.")
+    return Probe(texts, answers, None if chat is None else tuple(cast("list[int]", chat)))
 
 
 def _integers(text: str, ids: Sequence[int]) -> tuple[int, ...]:

@@ -30,9 +30,15 @@ def test_other_ids_are_another_input(engine: Engine) -> None:
     assert engine.infer("refund").input_hash != engine.infer("invoice").input_hash
 
 
-@pytest.mark.parametrize("name", ["tokenizer_json", "model_onnx"])
-def test_a_file_its_library_cannot_load_refuses_the_bundle(copied: Callable[..., Path], name: str) -> None:
-    bundle = read_bundle(copied(**{name: "nonsense"}))
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("tokenizer_json", "nonsense", id="tokenizer"),
+        pytest.param("model_onnx", "\x08\x0a:\x07\x12\x05graph", id="a-graph-of-nothing"),
+    ],
+)
+def test_a_file_its_library_cannot_load_refuses_the_bundle(copied: Callable[..., Path], name: str, text: str) -> None:
+    bundle = read_bundle(copied(**{name: text}))
 
     with pytest.raises(BundleRefused, match="cannot be loaded"):
         load_engine(bundle)

@@ -37,7 +37,7 @@ def test_every_stage_is_announced_and_the_identity_is_known_before_ok() -> None:
     [
         pytest.param({"postprocess_json": "{}"}, "exactly the members", id="post-processing"),
         pytest.param({"tokenizer_json": "{}"}, "tokenizer.json cannot be loaded", id="tokenizer"),
-        pytest.param({"model_onnx": ""}, "model.onnx cannot be loaded", id="model"),
+        pytest.param({"model_onnx": ""}, "'model.onnx' is no ONNX model", id="model"),
     ],
 )
 def test_a_bad_bundle_is_never_ok_and_says_why(copied: Callable[..., Path], texts: dict[str, str], says: str) -> None:

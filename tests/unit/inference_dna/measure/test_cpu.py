@@ -64,3 +64,8 @@ def test_the_model_is_evidence() -> None:
 def test_what_a_platform_cannot_tell_is_null() -> None:
     assert Cpu("aarch64", None, None, None).document() == {"arch": "aarch64", "isa": None, "features": None}
     assert read_cpu("aarch64", ARM).model is None
+
+
+def test_what_the_engine_uses_counts_not_what_the_processor_offers() -> None:
+    assert read_cpu("x86_64", x86(AVX512), in_use="AVX2").isa == "AVX2"
+    assert read_cpu("arm64", None, in_use="DEFAULT").isa == "DEFAULT"

@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+from hashlib import sha256
+
 import pytest
 
-from inference_dna.measure.environment import shapes_computation, shaping_environment
+from inference_dna.measure.environment import (
+    settings_environment,
+    shapes_computation,
+    shaping_environment,
+    value_digests,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +52,28 @@ def test_an_empty_value_is_not_an_absent_one() -> None:
     environ = {"PATH": "/bin", "VLLM_USE_V1": "", "MKL_CBWR": "AVX2"}
 
     assert list(shaping_environment(environ).items()) == [("MKL_CBWR", "AVX2"), ("VLLM_USE_V1", "")]
+
+
+def test_what_looks_like_a_setting_is_listed_with_the_digest_of_its_value() -> None:
+    environ = {
+        "TEMPERATURE": "0.95",
+        "generator_top_p": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_TOKEN": "hf_secret",
+        "SAMPLING_API_KEY": "secret",
+        "PATH": "/bin",
+    }
+
+    listed = settings_environment(environ)
+
+    assert list(listed) == ["HF_HUB_OFFLINE", "TEMPERATURE", "generator_top_p"]
+    assert listed["TEMPERATURE"] == f"sha256:{sha256(b'0.95').hexdigest()}"
+    assert "0.95" not in str(listed)
+
+
+def test_unset_empty_and_unreadable_values_are_three_things() -> None:
+    digests = value_digests(["A", "B", "C"], {"B": "", "C": "\udc80"})
+
+    assert digests["A"] is None
+    assert digests["B"] == f"sha256:{sha256(b'').hexdigest()}"
+    assert digests["C"] == f"sha256:{sha256(bytes([0x80])).hexdigest()}"

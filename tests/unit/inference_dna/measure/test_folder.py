@@ -3,17 +3,23 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import time
 from pathlib import Path
 
 import pytest
 
+from inference_dna.assurance import Assurance
 from inference_dna.canonical import Refused
 from inference_dna.files import FileEntry, files_digest
 from inference_dna.genome import section_digest
+from inference_dna.measure.digest_cache import open_cache
 from inference_dna.measure.folder import measure_folder, weights_section
+from inference_dna.measure.hashing import SMALL_BYTES
+from inference_dna.measure.work import Work
+from tests.support.weights import GRAPH, archive
 
 FILES = {
-    "model.onnx": b"graph",
+    "model.onnx": GRAPH,
     "config.json": b"{}",
     "tokenizer.json": b'{"model":{}}',
     "generation_config.json": b'{"temperature":0.7}',
@@ -46,7 +52,7 @@ def test_the_bytes_that_were_hashed_are_the_bytes_to_load(model: Path) -> None:
     measured = measure_folder(model, keep=["model.onnx", "tokenizer.json"])
     (model / "model.onnx").write_bytes(b"changed afterwards")
 
-    assert measured.kept == {"model.onnx": b"graph", "tokenizer.json": FILES["tokenizer.json"]}
+    assert measured.kept == {"model.onnx": GRAPH, "tokenizer.json": FILES["tokenizer.json"]}
 
 
 @pytest.mark.parametrize("name", ["missing.onnx", "README.md"])
@@ -58,7 +64,7 @@ def test_a_file_to_load_that_was_not_measured_is_refused(model: Path, name: str)
 @pytest.mark.parametrize(
     ("change", "moved"),
     [
-        pytest.param(("model.onnx", b"grapH"), "weights", id="one-flipped-bit"),
+        pytest.param(("model.onnx", GRAPH[:-1] + b"H"), "weights", id="one-flipped-bit"),
         pytest.param(("modeling_x.py", b"import os"), "weights", id="one-file-too-many"),
         pytest.param(("tokenizer.json", b"{}"), "tokenizer", id="tokenizer-re-saved"),
         pytest.param(("chat_template.jinja", b"{{ x }}"), "tokenizer", id="template-moved-to-a-file"),
@@ -142,3 +148,28 @@ def test_the_weights_section_says_what_was_measured(model: Path) -> None:
     assert section["exclude"] == section["adapters"] == []
     assert section["files"] == [entry("config.json").document(), entry("model.onnx").document()]
     assert len(files_digest(measured.weights)) == len(section_digest("weights", section)) == 64
+
+
+def test_a_digest_from_an_earlier_time_lowers_the_assurance(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model.bin").write_bytes(bytes(SMALL_BYTES))
+    (folder / "config.json").write_bytes(b"{}")
+    work = Work(cache=open_cache(tmp_path / "cache", lambda: time.time() + 60))
+    first, second = measure_folder(folder, work=work), measure_folder(folder, work=work)
+
+    assert (first.assurance, first.cached) == (Assurance.FULL_HASH, ())
+    assert (second.assurance, second.cached) == (Assurance.STAT_CACHED, ("model.bin",))
+    assert first.weights == second.weights
+
+
+def test_the_sources_inside_an_archive_are_told_beside_the_weights(tmp_path: Path) -> None:
+    source = b"def forward(x):\n  return x\n"
+    members = {"m/data.pkl": b"", "m/constants.pkl": b"", "m/code/__torch__.py": source}
+    archive(tmp_path / "generator_v2.4.0.ts", members)
+    measured = measure_folder(tmp_path)
+
+    assert measured.form == "torchscript"
+    assert measured.code == {
+        "generator_v2.4.0.ts": (FileEntry("code/__torch__.py", len(source), hashlib.sha256(source).hexdigest()),)
+    }

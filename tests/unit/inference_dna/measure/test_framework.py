@@ -14,7 +14,14 @@ from inference_dna.canonical import Refused
 from inference_dna.digest import hashed
 from inference_dna.files import FileEntry, files_digest
 from inference_dna.genome import section_digest
-from inference_dna.measure.framework import Package, framework_section, read_package, records_digest
+from inference_dna.measure.framework import (
+    Package,
+    commits,
+    framework_section,
+    read_package,
+    read_packages,
+    records_digest,
+)
 
 RECORD = b"engine/__init__.py,sha256=47DEQpj8HBSa,0\nengine-2.2.0.dist-info/METADATA,,\n"
 METADATA = "Metadata-Version: 2.1\nName: engine\nVersion: 2.2.0+cu121\n"
@@ -96,6 +103,20 @@ def test_the_packages_of_this_interpreter_are_read() -> None:
 
     assert package.version == pytest.__version__
     assert read_package("pytest") == package
+
+
+def test_only_what_is_installed_is_read() -> None:
+    packages = read_packages(["pytest", "no-such-package", "hypothesis"])
+
+    assert [package.name for package in packages] == ["hypothesis", "pytest"]
+
+
+def test_the_commit_of_a_package_from_a_repository_is_told(tmp_path: Path) -> None:
+    origin = {"url": "https://example.org/engine.git", "vcs_info": {"vcs": "git", "commit_id": "a" * 40}}
+    find = installed(tmp_path, {"direct_url.json": json.dumps(origin).encode()})
+
+    assert commits(["engine"], find) == {"engine": "a" * 40}
+    assert commits(["pytest"]) == {}
 
 
 def test_the_section_says_what_runs() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inference_dna.canonical import Refused
-from inference_dna.measure.listing import list_folder
+from inference_dna.measure.listing import find_file, list_folder
 
 
 def write(path: Path, text: str = "x") -> Path:
@@ -149,3 +149,18 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="No such file or directory"):
         list_folder(tmp_path / "missing")
+
+
+def test_one_file_is_found_under_the_same_rules(tmp_path: Path) -> None:
+    write(tmp_path / "sub" / "real.bin", "weights")
+    (tmp_path / "link.bin").symlink_to("sub/real.bin")
+    (tmp_path / "out.bin").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "pipe")
+    found = find_file(tmp_path, "link.bin")
+
+    assert found is not None
+    assert (found.name, found.size, found.path) == ("link.bin", 7, tmp_path / "sub" / "real.bin")
+    assert find_file(tmp_path, "missing.bin") is None
+    for name, why in (("out.bin", "leaves"), ("pipe", "no regular file"), ("sub", "no regular file"), ("../x", "`..`")):
+        with pytest.raises(Refused, match=why):
+            find_file(tmp_path, name)

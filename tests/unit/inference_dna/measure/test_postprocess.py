@@ -7,7 +7,7 @@ import pytest
 
 from inference_dna.files import FileEntry
 from inference_dna.genome import section_digest
-from inference_dna.measure.postprocess import postprocess_section
+from inference_dna.measure.postprocess import embedded_section, postprocess_section
 
 GIVEN: dict[str, Any] = {
     "kind": "classification",
@@ -32,6 +32,8 @@ def test_sources_stand_in_the_section_as_digests() -> None:
         ("values", {"threshold": 1}, True),
         ("code", {"labels": [b"def top(scores): return None"]}, True),
         ("kind", "generation", True),
+        ("environment", {}, True),
+        ("environment", {"TEMPERATURE": f"sha256:{'0' * 64}"}, True),
         ("files", [], False),
         ("evidence", None, False),
     ],
@@ -41,3 +43,15 @@ def test_effective_values_and_code_decide(member: str, value: Any, moves: bool) 
     after = section_digest("postprocess", postprocess_section(**(GIVEN | {member: value})))
 
     assert (before != after) is moves
+
+
+def test_post_processing_inside_the_artifact_is_named_by_its_code() -> None:
+    code = {"generator_v1.0.0.ts": (FileEntry("code/generator.py", 3, sha256(b"abc").hexdigest()),)}
+    moved = {"generator_v1.0.0.ts": (FileEntry("code/generator.py", 3, sha256(b"abd").hexdigest()),)}
+
+    section = embedded_section(code)
+
+    assert section["kind"] == "embedded"
+    digests = {section_digest("postprocess", embedded_section(each)) for each in (code, moved, {})}
+    assert len(digests) == 3
+    assert section_digest("postprocess", embedded_section(code, reads=["x"])) not in digests

@@ -4,10 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from inference_dna.canonical import Refused
+from inference_dna.canonical import Json, Refused, canonical, parse_json
 from inference_dna.files import FileEntry
-from inference_dna.genome import section_digest
-from inference_dna.measure.tokenizer import Probe, ProbeDifference, first_difference, probe, tokenizer_section
+from inference_dna.genome import parse_section, section_digest
+from inference_dna.measure.tokenizer import (
+    CHAT,
+    Probe,
+    ProbeDifference,
+    first_difference,
+    probe,
+    recorded_probe,
+    tokenizer_section,
+)
 from inference_dna.probe import PROBE_CHAT, PROBE_TEXTS, ids_digest, texts_digest
 
 SPECIAL = {"[SEP]": 102, "[PAD]": 0, "[CLS]": 101}
@@ -100,4 +108,53 @@ def test_equal_files_with_other_ids_are_another_tokenizer() -> None:
     digests = [section_digest("tokenizer", section) for section in sections]
 
     assert digests[0] == digests[2] != digests[1]
-    assert sections[0]["evidence"] == {"library": "tokenizers by_character"}
+    evidence = sections[0]["evidence"]
+    assert isinstance(evidence, dict)
+    assert evidence["library"] == "tokenizers by_character"
+
+
+def test_a_difference_on_the_chat_path_alone_is_told() -> None:
+    first = probe(by_character, special_tokens={}, render_chat=rendered)
+    second = probe(by_character, special_tokens={}, render_chat=lambda conversation: [101, *rendered(conversation)])
+
+    assert first_difference(first, second) == ProbeDifference(CHAT, 1, ord("s"), 101)
+    assert first_difference(first, probe(by_character, special_tokens={})) is None
+
+
+def test_a_tokenizer_that_answers_by_chance_is_refused() -> None:
+    lengths = iter(range(1000))
+
+    with pytest.raises(Refused, match="differently twice"):
+        probe(lambda _: [next(lengths)], special_tokens={})
+
+
+def test_the_recorded_ids_are_read_back() -> None:
+    answers = probe(by_character, special_tokens=SPECIAL, render_chat=rendered)
+
+    section = tokenizer_section(FILES, answers, kind="wordpiece", settings={})
+
+    assert recorded_probe(parse_section("tokenizer", parse_json(canonical(section)))) == answers
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        pytest.param(None, id="none"),
+        pytest.param({"special": [], "ids": [[1]], "chat": None}, id="too-few"),
+        pytest.param({"special": ["x"], "ids": [[n] for n in range(33)], "chat": None}, id="edited"),
+        pytest.param({"special": 5, "ids": None}, id="nonsense"),
+        pytest.param({"special": [], "ids": [5] * 32, "chat": None}, id="no-lists"),
+    ],
+)
+def test_recorded_ids_that_the_digest_does_not_cover_are_not_believed(recorded: Json) -> None:
+    section = tokenizer_section(FILES, probe(by_character, special_tokens={}), kind="wordpiece", settings={})
+
+    assert recorded_probe({**section, "evidence": {"probe": recorded}}) is None
+    assert recorded_probe({**section, "evidence": None}) is None
+
+
+def test_a_tokenizer_inside_the_weights_has_no_files() -> None:
+    section = tokenizer_section([], probe(by_character, special_tokens={}), kind="embedded", settings={})
+
+    assert "files" not in section
+    assert len(section_digest("tokenizer", section)) == 64
