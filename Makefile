@@ -52,7 +52,7 @@ schemas: $(STAMP) ## Write contracts/schema/ and docs/settings.md anew from the 
 lock: $(STAMP) ## Developers: resolve requirements.lock anew (network)
 	$(PY) -m venv .cache/lock
 	.cache/lock/bin/python -m pip install --quiet 'uv==0.13.9'
-	.cache/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras \
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" .cache/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras \
 		--generate-hashes --no-header --no-annotate --upgrade --output-file requirements.lock
 
 bench: $(STAMP) ## Measure the gateway beside other proxies and write docs/performance.md (see there)

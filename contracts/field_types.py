@@ -12,12 +12,12 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticKnownError
 
 from contracts.address import parse_address, parse_health_url
-from contracts.dotted import DottedRange
 from contracts.faults import quoted
 from contracts.key import parse_model_id
 from contracts.selector import Alias, Exact, Range, Selector, parse_selector
 from contracts.version import Version
 from inference_dna.dna import parse_dna_prefix
+from inference_dna.dotted import DottedRange
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"

@@ -6,17 +6,17 @@ A member that is null was looked for and does not exist, so it contradicts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from contracts.dotted import DottedRange, parse_numbers
 from contracts.faults import quoted
 from contracts.field_types import NumberRange, Text
 from inference_dna.canonical import Json
+from inference_dna.dotted import DottedRange, parse_numbers
+from inference_dna.gpu_words import is_named, words
 
 Stated: TypeAlias = Sequence[str | None]
 """One fact as the worker says it, once per device where devices have it; None stands for a device that is silent."""
@@ -25,11 +25,10 @@ _SILENT: Stated = (None,)
 _MIB = 1024 * 1024
 # Cards are sold in powers of ten: one of "80 GB" reports 81559 MiB, which is less than 80 GiB.
 _GB = 1_000_000_000
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 def _has_a_word(text: str) -> str:
-    if not _words(text):
+    if not words(text):
         raise ValueError(f"{quoted(text)} names no GPU; write a part of its name, like A100.")
     return text
 
@@ -98,7 +97,7 @@ def _findings(requirements: HardwareRequirements, hardware: Mapping[str, Json] |
     said = hardware or {}
     gpu, capability, memory = requirements.gpu, requirements.compute_capability, requirements.requires_gpu_memory_gb
     if gpu:
-        yield from _compare("gpu " + " or ".join(gpu), _device_names(said), lambda name: _is_named(name, gpu))
+        yield from _compare("gpu " + " or ".join(gpu), _device_names(said), lambda name: is_named(name, gpu))
     if capability:
         yield from _compare_range("compute_capability", capability, _of_devices(said, "compute_capability"))
     if memory:
@@ -174,16 +173,6 @@ def _texts(said: Mapping[str, Json], name: str) -> Stated:
 
 def _text(value: Json) -> str:
     return "null" if value is None else str(value)
-
-
-def _is_named(name: str, wanted: Sequence[str]) -> bool:
-    """Say whether the words of one wanted name stand in the device's name, side by side."""
-    padded = f" {' '.join(_words(name))} "
-    return any(f" {' '.join(_words(each))} " in padded for each in wanted)
-
-
-def _words(name: str) -> list[str]:
-    return _WORD.findall(name.lower())
 
 
 def _is_enough(mib: str, gb: float) -> bool:

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gateway.cli.artifacts import register
+from gateway.cli.attest import register as register_attest
+from gateway.cli.bound import register as register_bound
 from gateway.cli.output import Format, Stop
 
 app = typer.Typer(
@@ -23,6 +26,9 @@ contract_app = typer.Typer(help="Check documents; let removed ones go.", no_args
 config_app = typer.Typer(help="Show settings.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(contract_app, name="contract")
 app.add_typer(config_app, name="config")
+register(app)
+register_bound(app)
+register_attest(app)
 
 Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the output.")]
 AdminUrl = Annotated[

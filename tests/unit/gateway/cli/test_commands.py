@@ -48,6 +48,8 @@ def test_help_lists_every_command(dna: Run) -> None:
     assert not err
     for command in ("gateway", "worker", "digest", "status", "explain", "health", "schema", "contract", "config"):
         assert f"\n  {command} " in out
+    for command in ("manifest", "key", "sign", "verify", "receipt"):
+        assert f"\n  {command} " in out
     assert "serve" not in out
 
 

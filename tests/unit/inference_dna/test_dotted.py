@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.dotted import DottedRange, parse_numbers
+from inference_dna.dotted import DottedRange, parse_numbers
 
 
 @pytest.mark.parametrize(

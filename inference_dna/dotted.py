@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt
 from typing import TypeAlias
 
-from contracts.faults import quoted
+from inference_dna.shown import shown
 
 Numbers: TypeAlias = tuple[int, ...]
 
@@ -51,7 +51,7 @@ class DottedRange:
             ValueError: The text is anything else.
         """
         if len(text) > _LONGEST or not text.isascii():
-            raise ValueError(f"{quoted(text)} is no number or range: {_HINT}")
+            raise ValueError(f"{shown(text)} is no number or range: {_HINT}")
         return cls(text, tuple(_alternative(side.strip(" "), text) for side in text.split("||")))
 
     def matches(self, stated: str) -> bool:
@@ -82,7 +82,7 @@ def _alternative(side: str, text: str) -> tuple[Bound, ...]:
 def _bounds(word: str, text: str) -> tuple[Bound, ...]:
     found = _BOUND.fullmatch(word)
     if found is None:
-        raise ValueError(f"{quoted(text)} is no number or range: {_HINT}")
+        raise ValueError(f"{shown(text)} is no number or range: {_HINT}")
     operator, numbers = found[1], tuple(map(int, found[2].split(".")))
     if operator == "^":
         return Bound(ge, numbers), Bound(eq, numbers[:1])

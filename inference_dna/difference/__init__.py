@@ -1,0 +1,1 @@
+"""What tells two manifests apart, and how it is told."""

@@ -1,0 +1,1 @@
+"""How a manifest is made, written, and shown in other forms."""

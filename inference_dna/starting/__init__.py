@@ -1,0 +1,1 @@
+"""What the guard compares before a worker may serve."""
