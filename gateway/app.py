@@ -89,7 +89,7 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
     plane = DataPlane(
         snapshot=fleet.current,
         report=fleet,
-        tally=metrics,
+        metrics=metrics,
         record=log.access.record,
         limits=settings.limits,
         budget=settings.retry_budget,

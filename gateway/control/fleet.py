@@ -189,10 +189,6 @@ class Fleet:
         if identity is not before.identity:
             self._change_and_hasten(key, before, replace(before, identity=identity), source="response")
 
-    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
-        """Count an answer that states and means what the one before it did: nothing changes."""
-        self._count(instance.key, "response", verdict)
-
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         """Take in how a request ended."""
         key = instance.key
@@ -202,10 +198,6 @@ class Fleet:
         liveness = self._after_exchange(before, outcome)
         if liveness is not before.liveness:
             self._change_and_hasten(key, before, replace(before, liveness=liveness), source="exchange")
-
-    def canary_returned(self, model_id: str, version: str) -> None:
-        """Count a request that a canary gave back; that it has no instance is told once, by the fleet itself."""
-        self._metrics.canary_returned(model_id, version)
 
     def _judged(
         self, before: Tracked, observation: Observation, verdict: Verdict, *, started_at: float

@@ -7,7 +7,6 @@ own: nothing of an earlier message can be left in it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import httptools
 
@@ -20,7 +19,6 @@ _MAX_LENGTH_DIGITS = 18
 _KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re.IGNORECASE)
 
 
-@dataclass(slots=True)
 class AnswerHead:
     """The final head of a worker's answer.
 
@@ -32,11 +30,16 @@ class AnswerHead:
         has_body: False for HEAD, 204 and 304.
     """
 
-    status: int
-    headers: list[Header]
-    said: dict[bytes, bytes]
-    length: int | None
-    has_body: bool
+    __slots__ = ("has_body", "headers", "length", "said", "status")
+
+    def __init__(
+        self, status: int, headers: list[Header], said: dict[bytes, bytes], length: int | None, has_body: bool
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self.said = said
+        self.length = length
+        self.has_body = has_body
 
     @property
     def repeats_names(self) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gateway.health.retry_after import retry_after_s
 from gateway.proxy.asking import Asking, read_asking
 from gateway.proxy.local import local_answer
@@ -16,13 +14,16 @@ from gateway.routing.resolve import resolve
 from gateway.routing.snapshot import Snapshot
 
 
-class Ticket(NamedTuple):
+class Ticket:
     """A routed request: everything decided about it before an instance is picked. Its version is final."""
 
-    target: Target
-    asking: Asking
-    route: Resolution
-    snapshot: Snapshot
+    __slots__ = ("asking", "route", "snapshot", "target")
+
+    def __init__(self, target: Target, asking: Asking, route: Resolution, snapshot: Snapshot) -> None:
+        self.target = target
+        self.asking = asking
+        self.route = route
+        self.snapshot = snapshot
 
 
 def decide(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 import msgspec
 
@@ -26,7 +26,7 @@ _FIELDS = msgspec.json.Decoder(_Fields)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-class Envelope(NamedTuple):
+class Envelope:
     """Routing facts of a JSON body.
 
     Attributes:
@@ -36,10 +36,19 @@ class Envelope(NamedTuple):
         model_span: Where the value of `model` stands in the body; only where it carried a selector.
     """
 
-    model_id: str | None = None
-    selector: str | None = None
-    stream: bool = False
-    model_span: tuple[int, int] | None = None
+    __slots__ = ("model_id", "model_span", "selector", "stream")
+
+    def __init__(
+        self,
+        model_id: str | None = None,
+        selector: str | None = None,
+        stream: bool = False,
+        model_span: tuple[int, int] | None = None,
+    ) -> None:
+        self.model_id = model_id
+        self.selector = selector
+        self.stream = stream
+        self.model_span = model_span
 
 
 EMPTY = Envelope()
@@ -67,14 +76,21 @@ def read_envelope(body: bytes) -> Envelope:
     keys = _model_keys(body)
     if len(keys) != 1:
         raise _unreadable("The body names `model` twice; name it once.")
+    model_id, selector = _named(raw)
+    if selector is None:
+        return Envelope(model_id, stream=stream)
+    start = _after_blanks(body, keys[0].end())
+    return Envelope(model_id, selector, stream, (start, start + len(raw)))
+
+
+@lru_cache(maxsize=1024)
+def _named(raw: bytes) -> tuple[str, str | None]:
+    """Split the JSON text of `model` into model and selector; None where nothing stands behind `@`."""
     model_id, mark, selector = _text(raw).partition("@")
     check_names(model_id, selector)
     if not model_id:
         raise refuse(400, "model_required", "`model` is empty; name a model.", close=False)
-    if not mark:
-        return Envelope(model_id, stream=stream)
-    start = _after_blanks(body, keys[0].end())
-    return Envelope(model_id, selector, stream, (start, start + len(raw)))
+    return model_id, selector if mark else None
 
 
 def without_selector(body: bytes, envelope: Envelope) -> bytes:

@@ -56,7 +56,7 @@ class DataProtocol(asyncio.Protocol):
         """Take a connection, unless there are too many."""
         plane = self._plane
         if len(plane.connections) >= plane.limits.max_connections:
-            plane.tally.refused("connections")
+            plane.metrics.refused("connections")
             cast(asyncio.Transport, transport).abort()
             return
         self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's are no subclass of it
@@ -95,7 +95,7 @@ class DataProtocol(asyncio.Protocol):
         if exchange is not None:
             exchange.client_left()
         elif self._reader.body_bytes:
-            self._plane.tally.client_left("body")
+            self._plane.metrics.client_left("body")
         self._hold(0)
 
     def pause_writing(self) -> None:
@@ -161,7 +161,7 @@ class DataProtocol(asyncio.Protocol):
         self._pending = reader.rest + self._pending
         reader.rest = b""
         if reader.trailers:
-            self._plane.tally.trailers_dropped(reader.trailers)
+            self._plane.metrics.trailers_dropped(reader.trailers)
             reader.trailers = 0
         if self._overflowed or now - self._made_at > self._plane.limits.client_max_age_s:
             request.keep_alive = False
@@ -209,7 +209,7 @@ class DataProtocol(asyncio.Protocol):
     def _refuse(self, refused: Refused) -> None:
         """Answer a request that was not read to its end; nothing after it is read as a request."""
         problem, plane = refused.problem, self._plane
-        plane.tally.refused(problem.code)
+        plane.metrics.refused(problem.code)
         method, target = self._reader.begun
         request = Request(method, target, "1.1", [], keep_alive=False)
         known = Known(plane.new_request_id(), plane.snapshot().generation)

@@ -86,6 +86,11 @@ class VersionView:
     """Those without a refusal, in the order of `instances`."""
     tied: bool = False
     """Another build of the same precedence exists and neither came first: ranges use neither (routing.md section 2)."""
+    key: tuple[str, str] = field(init=False, repr=False, compare=False)
+    """Model id and printed version."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.contract.model_id, str(self.contract.version)))
 
     @property
     def version(self) -> Version:

@@ -75,7 +75,8 @@ def test_a_client_cannot_use_connection_to_remove_what_we_add() -> None:
 
 
 def test_without_a_host_line_none_is_forwarded() -> None:
-    sent = replace(request(version="1.0"), headers=[])
+    sent = request(version="1.0")
+    sent.headers = []
 
     assert b"x-forwarded-host" not in message(sent)
 
