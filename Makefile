@@ -17,7 +17,7 @@ ifneq ($(shell test -x $(PY) && cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo test lint format schemas lock bench bench-smoke clean
+.PHONY: help setup run demo test compile wheel lint format schemas lock bench bench-smoke clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,8 +30,15 @@ run: $(STAMP) ## Start the gateway and five demo workers; Ctrl-C stops them
 demo: $(STAMP) ## Start the same fleet and play the tour; fails unless every step shows what it says
 	@exec $(PY) -m tools.demo.tour
 
-test: $(STAMP) ## Run the whole test suite
+test: $(STAMP) ## Run the whole test suite; what a request passes through is tested compiled as well
 	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(PY) -m tools.compiled test
+
+compile: $(STAMP) ## Compile the way of a request (two minutes, needs a C compiler); `make run` then uses it
+	@$(PY) -m tools.compiled build
+
+wheel: $(STAMP) ## Build the wheel for production into dist/, compiled
+	@$(PY) -m tools.compiled wheel
 
 lint: $(STAMP) ## Check style, types, import rules, and that what is generated is fresh
 	$(PY) -m ruff check .

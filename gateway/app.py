@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from gateway import runtime
 from gateway.admin.app import AdminParts, admin_app
+from gateway.build import is_compiled
 from gateway.control.alerts import Alerts
 from gateway.control.figures import figures
 from gateway.control.fleet import Fleet
@@ -115,6 +116,7 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
     admin = AdminParts(
         gateway=settings.id,
         program=program,
+        compiled=is_compiled(),
         fleet=fleet,
         source=lambda: watcher.state,
         prune=watcher.prune,

@@ -118,6 +118,8 @@ class Status(_Answer):
 
     gateway: str
     program: str
+    compiled: bool
+    """Whether the way of a request runs as machine code; the same answers from sources take three times as long."""
     generation: int
     config_hash: str
     started_at: datetime

@@ -43,10 +43,13 @@ class _Queue:
         """Let one try; say whether it left the queue."""
         self.rejoined = None
         waiting.admit()
-        if self.rejoined is waiting:
+        if self._keeps_place(waiting):
             return False
         self.waiting.pop(waiting, None)
         return True
+
+    def _keeps_place(self, waiting: Waiting) -> bool:
+        return self.rejoined is waiting
 
 
 class Admission:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -17,12 +18,11 @@ _BLANKS = re.compile(rb"[ \t\r\n]*")
 _MAX_MODEL_KEYS = 1000
 
 
-class _Fields(msgspec.Struct):
-    model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    stream: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-_FIELDS = msgspec.json.Decoder(_Fields)
+_RAW_IF_THERE = (msgspec.Raw | msgspec.UnsetType, msgspec.UNSET)
+# Not written as a class: compiled, a class has no annotations that msgspec could read.
+_FIELDS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    msgspec.defstruct("_Fields", [(name, *_RAW_IF_THERE) for name in ("model", "stream")])
+)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 

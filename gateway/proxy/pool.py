@@ -75,7 +75,7 @@ class Pool:
         """
         async with asyncio.timeout(timeout_s):
             _, connection = await self._loop.create_connection(
-                lambda: UpstreamConnection(self, self._limits),
+                lambda: UpstreamConnection(self, self._limits),  # type: ignore[type-var]
                 self._address.host,
                 self._address.port,
                 ssl=self._address.tls,

@@ -27,8 +27,11 @@ _AT_ONCE = 32
 """Pipelined requests that are answered before other connections have their turn."""
 
 
-class DataProtocol(asyncio.Protocol):
-    """One client connection."""
+class DataProtocol:
+    """One client connection.
+
+    An `asyncio.Protocol` by its methods, not by descent: only so can the class be compiled (ADR 9).
+    """
 
     def __init__(self, plane: DataPlane, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         # uvicorn's constructor signature (its protocol classes are interchangeable); `plane` is bound ahead.

@@ -85,7 +85,7 @@ class RequestReader:
         """
         if self.head is None:
             data = self._again(data) if data.startswith(self._last_raw) else self._read_head(data)
-            if self.head is None:
+            if not self.in_body:
                 return None
         return self._read_length(data) if self._chunks is None else self._read_chunks(self._chunks, data)
 
