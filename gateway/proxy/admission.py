@@ -84,6 +84,11 @@ class Admission:
         if queue is not None:
             queue.waiting.pop(waiting, None)
 
+    def is_empty(self, key: VersionKey) -> bool:
+        """Say whether nobody waits for a version."""
+        queue = self._queues.get(key)
+        return queue is None or not queue.waiting
+
     def freed(self, key: VersionKey, *, now: float) -> None:
         """Room came free on one instance of the version: the first in turn that can use it takes it."""
         queue = self._queues.get(key)

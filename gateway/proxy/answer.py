@@ -7,6 +7,7 @@ own: nothing of an earlier message can be left in it.
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 import httptools
 
@@ -16,6 +17,7 @@ from gateway.proxy.request import Header
 _NO_BODY = frozenset({204, 304})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _MAX_LENGTH_DIGITS = 18
+_BLANKS = (b" ", b"\t")
 _KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re.IGNORECASE)
 
 
@@ -66,6 +68,11 @@ class AnswerReader:
         "_head_bytes", "_head_only", "_headers", "_limits", "_parser", "_pieces", "broken", "complete", "head", "keep",
         "surplus",
     )  # fmt: skip
+
+    # Said to be missing here, httptools need not look for them in vain at every answer.
+    on_status: ClassVar[None] = None
+    on_chunk_header: ClassVar[None] = None
+    on_chunk_complete: ClassVar[None] = None
 
     def __init__(self, limits: Limits, *, head_only: bool) -> None:
         self._limits = limits
@@ -136,7 +143,8 @@ class AnswerReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header line of the head; drop trailers."""
         if self.head is None:
-            self._headers.append((name.lower(), name, value.strip(b" \t")))
+            # llhttp passes over blanks before a value, not over those behind it.
+            self._headers.append((name.lower(), name, value.rstrip(b" \t") if value[-1:] in _BLANKS else value))
 
     def on_headers_complete(self) -> None:
         """Check the head's framing and keep it; interim answers are passed over."""

@@ -73,13 +73,12 @@ def read_envelope(body: bytes) -> Envelope:
     if fields.model is msgspec.UNSET:
         return Envelope(stream=stream)
     raw = bytes(fields.model)
-    keys = _model_keys(body)
-    if len(keys) != 1:
+    if not _has_one_key(body) and len(_model_keys(body)) != 1:
         raise _unreadable("The body names `model` twice; name it once.")
     model_id, selector = _named(raw)
     if selector is None:
         return Envelope(model_id, stream=stream)
-    start = _after_blanks(body, keys[0].end())
+    start = _after_blanks(body, _model_keys(body)[0].end())
     return Envelope(model_id, selector, stream, (start, start + len(raw)))
 
 
@@ -101,12 +100,15 @@ def without_selector(body: bytes, envelope: Envelope) -> bytes:
     return body[:start] + msgspec.json.encode(envelope.model_id) + body[end:]
 
 
+def _has_one_key(body: bytes) -> bool:
+    """Say whether a body in which the member was found cannot hold a second: it is spelled once, escapes hide none."""
+    return body.count(_PLAIN_KEY) == 1 and (b"\\" not in body or b"\\u00" not in body)
+
+
 def _model_keys(body: bytes) -> list[re.Match[bytes]]:
     """Find the members named `model` of the outermost object, however their name is written."""
-    last = body.rfind(_PLAIN_KEY)
-    if last >= 0 and body.rfind(_PLAIN_KEY, 0, last) < 0 and (b"\\" not in body or body.rfind(b"\\u00") < 0):
-        # The usual body names it once, and an escape could not hide a second: the quickest way to know.
-        only = _MODEL_KEY.match(body, last)
+    if _has_one_key(body):
+        only = _MODEL_KEY.match(body, body.find(_PLAIN_KEY))
         return [] if only is None else [only]
     found = list(islice(_MODEL_KEY.finditer(body), _MAX_MODEL_KEYS + 1))
     if len(found) < 2:

@@ -66,8 +66,8 @@ class Exchange:
         self._attempt: Attempt | None = None
         self._checked: Checked | None = None
         self._lines = self._body = b""
-        self._rejected: list[Rejection] = []
-        self._tried: list[tuple[str, str, str]] = []
+        self._rejected: tuple[Rejection, ...] = ()
+        self._tried: tuple[tuple[str, str, str], ...] = ()
         self._attempts = 0
         self._code: str | None = None
         self._failure = ("", "")
@@ -103,7 +103,7 @@ class Exchange:
             self._no_instance(picked)
             return
         self._attempts += 1
-        self._tried.append(picked.key)
+        self._tried = (*self._tried, picked.key)
         if not self._lines:
             self._body = outgoing_body(self.request, ticket.asking)
             self._lines = outgoing_lines(self.request, self._body, request_id=self.request_id, peer=self._client.peer)
@@ -175,7 +175,7 @@ class Exchange:
         if complete:
             if self._attempt is not None:
                 self._attempt.report(self._relay.outcome)
-            self._end()
+            self._end(now)
             self._client.finished(keep_alive=self._relay.keep_alive)
 
     def on_withheld(self, attempt: Attempt, reason: str) -> None:
@@ -204,7 +204,8 @@ class Exchange:
 
     def _pass_over(self, attempt: Attempt, reason: str) -> None:
         """Keep why an instance brought no answer, for the error that may follow."""
-        self._rejected.append(Rejection(attempt.instance.key[1], attempt.instance.id, reason))
+        passed = Rejection(attempt.instance.key[1], attempt.instance.id, reason)
+        self._rejected = (*self._rejected, passed)
 
     # the client's side --------------------------------------------------------------------------------------------
 
@@ -214,7 +215,7 @@ class Exchange:
             return
         self._plane.metrics.client_left("stream" if self._relay.status is not None else "head")
         self._code = "client_left"
-        self._end()
+        self._end(self._plane.now())
 
     def pause(self) -> None:
         """The client reads slower than the worker writes: stop reading from the worker."""
@@ -276,7 +277,7 @@ class Exchange:
 
     def _failed(self, code: str, detail: str, *, status: int = 502) -> Problem:
         detail = f"{' '.join(self._traffic.key)} gave no usable answer: {detail}."
-        return Problem(status, code, detail, rejected=tuple(self._rejected), final=self._attempts > 1)
+        return Problem(status, code, detail, rejected=self._rejected, final=self._attempts > 1)
 
     def _answer(self, problem: Problem) -> None:
         route, generation = self._ticket.route, self._snapshot.generation
@@ -285,7 +286,7 @@ class Exchange:
         self._code = answer.code
         self._relay.keep_alive = self._relay.keep_alive and not self._plane.draining
         self._relay.own(answer, date=self._plane.date)
-        self._end()
+        self._end(self._plane.now())
         self._client.finished(keep_alive=self._relay.keep_alive)
 
     def _cut(self, code: str, detail: str, *, kind: str = "truncated") -> None:
@@ -293,12 +294,12 @@ class Exchange:
         self._code = code
         count(self._traffic.counts.streams_failed, kind)
         reset = self._relay.cut(code=code, detail=detail, family=target.family, path=target.path)
-        self._end()
+        self._end(self._plane.now())
         self._client.cut(reset=reset)
 
     # the end ------------------------------------------------------------------------------------------------------
 
-    def _end(self) -> None:
+    def _end(self, now: float) -> None:
         """Every exchange passes here once: places freed, one record written."""
         if self._done:
             return
@@ -307,7 +308,7 @@ class Exchange:
         plane.exchanges.discard(self)
         if self._waiting:
             plane.admission.leave(self._traffic.key, self)
-        self._times.ended_at = plane.now()
+        self._times.ended_at = now
         record = self._summary()
         # Let go of the attempt, which refers back: nothing is left for the garbage collector.
         attempt, self._attempt = self._attempt, None

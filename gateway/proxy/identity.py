@@ -10,9 +10,8 @@ from contracts.verdict import Verdict, VerdictKind, judge
 from gateway.proxy.answer import AnswerHead
 from gateway.routing.snapshot import Instance, Snapshot
 from inference_dna import headers as names
-from inference_dna.canonical import Refused
 from inference_dna.digest import ALGORITHM, HEX_LENGTH
-from inference_dna.dna import RUNTIME_LENGTH, is_dna, strand
+from inference_dna.dna import DNA_LENGTH, RUNTIME_LENGTH, Strands, is_dna
 from inference_dna.observation import Observation
 
 _DNA, _DIGEST, _INPUT_HASH, _MODEL_ID, _MODEL_VERSION, _ASSURANCE, _FORMAT = (
@@ -21,8 +20,6 @@ _DNA, _DIGEST, _INPUT_HASH, _MODEL_ID, _MODEL_VERSION, _ASSURANCE, _FORMAT = (
         names.DNA, names.DIGEST, names.INPUT_HASH, names.MODEL_ID, names.MODEL_VERSION, names.ASSURANCE, names.FORMAT,
     )
 )  # fmt: skip
-_CONSTANT = (_MODEL_ID, _MODEL_VERSION, _ASSURANCE, _FORMAT)
-"""What a worker states beside DNA and digest, the same on every answer."""
 _IDENTITY_STEPS = frozenset({"ejected", "suspect", "unverified"})
 _SERVER_ERRORS = 500
 _MOST_REMEMBERED = 256
@@ -80,31 +77,42 @@ class Match:
         verdict: What it means.
     """
 
-    __slots__ = ("_constant", "_digest", "_runtime", "stated", "verdict")
+    __slots__ = (
+        "_assurance", "_digest", "_format", "_model_id", "_runtime", "_strands", "_version", "stated", "verdict",
+    )  # fmt: skip
 
     def __init__(self, said: Mapping[bytes, bytes], stated: Stated, verdict: Verdict) -> None:
         dna = said.get(_DNA)
         self._digest = said.get(_DIGEST)
         self._runtime = dna[:RUNTIME_LENGTH] if dna is not None else None
-        self._constant = [said.get(name) for name in _CONSTANT]
+        self._strands = Strands(stated.digest[len(ALGORITHM) :]) if stated.digest is not None else None
+        self._model_id, self._version = said.get(_MODEL_ID), said.get(_MODEL_VERSION)
+        self._assurance, self._format = said.get(_ASSURANCE), said.get(_FORMAT)
         self.stated = stated
         self.verdict = verdict
 
     def read(self, said: Mapping[bytes, bytes]) -> Stated | None:
         """Give what an answer of the same runtime states if it is no news; else None."""
-        for name, value in zip(_CONSTANT, self._constant, strict=True):
-            if said.get(name) != value:
-                return None
-        dna, first = said.get(_DNA), self.stated
-        if said.get(_DIGEST) != self._digest:
+        dna, input_hash, first = said.get(_DNA), said.get(_INPUT_HASH), self.stated
+        if said.get(_MODEL_ID) != self._model_id or said.get(_MODEL_VERSION) != self._version:
             return None
-        if (dna[:RUNTIME_LENGTH] if dna is not None else None) != self._runtime:
+        if said.get(_ASSURANCE) != self._assurance or said.get(_FORMAT) != self._format:
             return None
-        stated = Stated(
-            _text(dna), first.digest, _text(said.get(_INPUT_HASH)), first.model_id, first.version, first.assurance,
-            first.format,
-        )  # fmt: skip
-        return stated if _strand_follows(stated) else None
+        if said.get(_DIGEST) != self._digest or not self._has_dna(dna, input_hash):
+            return None
+        return Stated(
+            _text(dna), first.digest, _text(input_hash), first.model_id, first.version, first.assurance, first.format
+        )
+
+    def _has_dna(self, dna: bytes | None, input_hash: bytes | None) -> bool:
+        """Say whether a DNA is of this runtime and, as far as that can be recomputed, of this input."""
+        if dna is None:
+            return self._runtime is None
+        if len(dna) != DNA_LENGTH or dna[:RUNTIME_LENGTH] != self._runtime:
+            return False
+        if self._strands is not None and input_hash is not None and len(input_hash) == HEX_LENGTH:
+            return self._strands.of(input_hash) == dna[RUNTIME_LENGTH:]
+        return is_dna(dna.decode("latin-1"))
 
 
 class Checked:
@@ -224,17 +232,6 @@ def _joined(head: AnswerHead) -> dict[bytes, bytes]:
 
 def _text(value: bytes | None) -> str | None:
     return value.decode("latin-1") if value is not None else None
-
-
-def _strand_follows(seen: Stated) -> bool:
-    """Say whether the second half of the DNA is that of the input hash, as far as it can be recomputed."""
-    digest, dna, input_hash = seen.digest, seen.dna, seen.input_hash
-    if digest is None or dna is None or input_hash is None or len(input_hash) != HEX_LENGTH:
-        return dna is None or is_dna(dna)
-    try:
-        return strand(digest[len(ALGORITHM) :], input_hash) == dna[RUNTIME_LENGTH:]
-    except Refused:
-        return False
 
 
 def lost_trust(instance: Instance, snapshot: Snapshot) -> str | None:

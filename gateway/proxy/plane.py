@@ -161,7 +161,8 @@ class DataPlane:
         destination.pool.in_flight -= 1
         traffic = destination.traffic
         traffic.counts.in_flight -= 1
-        self.admission.freed(traffic.key, now=self.now())
+        if not self.admission.is_empty(traffic.key):
+            self.admission.freed(traffic.key, now=self.now())
 
     def may_repeat(self, traffic: Traffic) -> bool:
         """Take a repeat out of a version's budget; say no where it is spent."""
