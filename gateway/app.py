@@ -24,6 +24,7 @@ from gateway.control.figures import figures
 from gateway.control.fleet import Fleet
 from gateway.control.probe_client import ProbeClient
 from gateway.control.prober import Prober
+from gateway.control.resolver import Resolver
 from gateway.control.schedule import ProbeSchedule
 from gateway.control.supervise import keep_running
 from gateway.control.watcher import Watcher
@@ -106,6 +107,7 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
     prober = Prober(
         fleet=fleet,
         schedule=schedule,
+        resolver=Resolver(timeout_s=settings.probe_timeout_s),
         client=ProbeClient(timeout_s=settings.probe_timeout_s, max_bytes=settings.probe_max_body),
         metrics=metrics,
         now=runtime.now,

@@ -92,6 +92,8 @@ class InstanceStatus(_Answer):
 
     id: str
     url: str
+    address: str
+    """Literal address that probes and requests go to; empty until a name was resolved."""
     model_id: str
     version: str
     ready: bool

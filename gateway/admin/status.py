@@ -153,6 +153,7 @@ def _instance(one: Tracked, moment: Moment, in_flight: Callable[[Instance], int]
     return InstanceStatus(
         id=instance.id,
         url=instance.url,
+        address=instance.address,
         model_id=instance.model_id,
         version=str(instance.version),
         ready=instance.refusal is None,

@@ -8,7 +8,7 @@ therefore replaced after a cut, and the old one closed when its last probe is do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -60,11 +60,16 @@ class ProbeClient:
         self._max_bytes = max_bytes
         self._client: _Counted | None = None
 
-    async def probe(self, url: str) -> Answer:
-        """Ask `url` once. Never raises for what a worker or a network does."""
+    async def probe(self, url: str, *, at: Mapping[str, str] | None = None) -> Answer:
+        """Ask `url` once. Never raises for what a worker or a network does.
+
+        Args:
+            url: What to ask.
+            at: Literal addresses by host name: where to connect, whatever the name means to the resolver by now.
+        """
         try:
             async with self._client_in_use() as client, asyncio.timeout(2 * self._timeout_s):
-                return await self._ask(client, url)
+                return await self._ask(client, httpx.URL(url), at or {})
         except TimeoutError:
             self._client = None  # the next probe makes a new one
             return _failed(ProbeFailure.TIMEOUT, "the probe took too long as a whole")
@@ -77,8 +82,10 @@ class ProbeClient:
         except Exception as error:  # noqa: BLE001 - a name or an answer the library chokes on fails its own probe only
             return _failed(ProbeFailure.MALFORMED, f"{_words(error)}: {error}")
 
-    async def _ask(self, client: httpx.AsyncClient, url: str) -> Answer:
-        async with client.stream("GET", url) as response:
+    async def _ask(self, client: httpx.AsyncClient, url: httpx.URL, at: Mapping[str, str]) -> Answer:
+        # `Host` and the name that a certificate must bear stay those of the URL.
+        there, headers = url.copy_with(host=at.get(url.host, url.host)), {"host": url.netloc.decode()}
+        async with client.stream("GET", there, headers=headers, extensions={"sni_hostname": url.host}) as response:
             body = bytearray()
             async for piece in response.aiter_raw():
                 body += piece
@@ -124,6 +131,11 @@ def _make_client(timeout_s: float) -> httpx.AsyncClient:
         follow_redirects=False,
         headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "dna-gateway"},
     )
+
+
+def unreachable(detail: str) -> Answer:
+    """Say that there was nowhere to send a probe to."""
+    return _failed(ProbeFailure.MALFORMED, detail)
 
 
 def _failed(failure: ProbeFailure, detail: str) -> Answer:

@@ -106,7 +106,10 @@ class Exchange:
         self._tried = (*self._tried, picked.key)
         if not self._lines:
             self._body = outgoing_body(self.request, ticket.asking)
-            self._lines = outgoing_lines(self.request, self._body, request_id=self.request_id, peer=self._client.peer)
+            client = self._client
+            self._lines = outgoing_lines(
+                self.request, self._body, request_id=self.request_id, peer=client.peer, is_trusted=client.is_trusted
+            )
         self._attempt = attempt = Attempt(plane, self, picked, self._view, self._snapshot)
         line = request_line(self.request, ticket.target, picked)
         attempt.begin(line + self._lines, self._body, is_head_request=self.request.method == "HEAD")

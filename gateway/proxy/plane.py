@@ -14,6 +14,7 @@ from gateway.health.retry_budget import BudgetSettings, RetryBudget, withdraw
 from gateway.proxy.admission import Admission, VersionKey
 from gateway.proxy.identity import AnswerJudge, Match
 from gateway.proxy.limits import Limits
+from gateway.proxy.peers import Peers
 from gateway.proxy.pool import Address, Pool
 from gateway.proxy.stamps import StampKey, http_date
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
@@ -66,18 +67,20 @@ class Destination:
     Attributes:
         pool: Its connections.
         traffic: Of its version.
+        address: Where the connections go.
         boot_id: Start of the worker that the connections belong to.
         settled: What the last answer stated, where it matched and nothing changed since: another one that states the
             same says nothing new of identity.
         is_failing: A request failed and none succeeded since: a success would say something new of liveness.
     """
 
-    __slots__ = ("boot_id", "is_failing", "pool", "settled", "traffic")
+    __slots__ = ("address", "boot_id", "is_failing", "pool", "settled", "traffic")
 
-    def __init__(self, pool: Pool, traffic: Traffic, boot_id: str | None) -> None:
+    def __init__(self, pool: Pool, traffic: Traffic, instance: Instance) -> None:
         self.pool = pool
         self.traffic = traffic
-        self.boot_id = boot_id
+        self.address = instance.address
+        self.boot_id = instance.boot_id
         self.settled: Match | None = None
         self.is_failing = False
 
@@ -116,6 +119,9 @@ class DataPlane:
         self.admission = Admission(floor=limits.admission_queue_floor, wait_s=limits.admission_wait_s)
         self.exchanges: set[Exchange] = set()
         self.connections: set[DataProtocol] = set()
+        self.least_max_body = self.most_max_body = limits.max_body
+        """Smallest and largest limit of a body that any version has."""
+        self.peers = Peers(limits.trusted_proxies, limits.max_connections_per_address)
         self.buffered = 0
         self.draining = False
         self.date = http_date(wall())
@@ -136,15 +142,20 @@ class DataPlane:
     def destination(self, instance: Instance, contract: Contract) -> Destination:
         """Find what is kept of an instance; connections to an earlier start of it (`boot_id`) are not reused."""
         known = self._destinations.get(instance.key)
-        if known is None:
-            address = Address(instance.host, instance.port, self._tls_context() if instance.tls else None)
-            pool = Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
-            known = Destination(pool, self.traffic(instance.key[:2], contract), instance.boot_id)
+        if known is None or known.address != instance.address:
+            if known is not None:
+                known.pool.close()
+            known = Destination(self._pool(instance), self.traffic(instance.key[:2], contract), instance)
             self._destinations[instance.key] = known
         elif known.boot_id != instance.boot_id:
             known.pool.drop_idle()
             known.boot_id = instance.boot_id
         return known
+
+    def _pool(self, instance: Instance) -> Pool:
+        tls = self._tls_context() if instance.tls else None
+        address = Address(instance.address, instance.port, tls, instance.host)
+        return Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
 
     def in_flight(self, instance: Instance) -> int:
         """Requests an instance has in flight."""
@@ -195,6 +206,9 @@ class DataPlane:
             destination.settled = None
         for left in [key for key in self._traffic if key not in versions]:
             del self._traffic[left]
+        stated = [view.contract.limits.max_body_bytes for model in snapshot.models.values() for view in model.ranked]
+        limits = [limit or self.limits.max_body for limit in stated] + [self.limits.max_body]
+        self.least_max_body, self.most_max_body = min(limits), max(limits)
         for version in self.admission.versions():
             self.admission.recheck(version)
 

@@ -47,11 +47,14 @@ class Instance:
     url: str
     """The base URL as the contract states it."""
     host: str
+    """Name or address as the contract states it."""
     port: int
     tls: bool
     base_path: str
     model_id: str
     version: Version
+    address: str = ""
+    """Literal address that probes and requests go to; empty until a name was resolved."""
     weight: float = 1.0
     max_in_flight: int = 64
     refusal: Refusal | None = None

@@ -330,3 +330,14 @@ def test_who_sends_its_body_at_once_is_not_told_to_continue() -> None:
     protocol.data_received(b"POST /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{")
 
     assert wire.written == b""
+
+
+def test_one_address_cannot_take_all_connections() -> None:
+    gateway = Gateway(max_connections_per_address=2)
+    connections = [gateway.connect() for _ in range(3)]
+
+    assert [wire.is_aborted for _, wire in connections] == [False, False, True]
+    assert gateway.metrics.process.refused == {("connections",): 1}
+    for protocol, _ in connections:
+        protocol.connection_lost(None)
+    assert not gateway.connect()[1].is_aborted
