@@ -7,6 +7,7 @@ import functools
 import logging
 import os
 import socket
+import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ from gateway.telemetry.events import EventLog
 from gateway.telemetry.gauges import FleetGauges
 from gateway.telemetry.lag import watch_lag
 from gateway.telemetry.metrics import Metrics
+from gateway.worker_tls import CertificatesUnreadable, worker_tls
 
 FAILED, WRONG_USAGE, NOT_FIT = 1, 2, 3
 Loop = Callable[[], Awaitable[None]]
@@ -53,24 +55,25 @@ def serve(settings: Settings) -> int:
         return NOT_FIT
     try:
         source = open_source(settings)
+        tls = worker_tls(settings.worker_ca_file)
         sockets = Sockets.bind(settings)
-    except (PortTaken, SourceUnknown) as error:
+    except (PortTaken, SourceUnknown, CertificatesUnreadable) as error:
         print(f"dna: {error}", file=sys.stderr)  # noqa: T201 - the last word of a process that did not start
-        return WRONG_USAGE if isinstance(error, SourceUnknown) else FAILED
+        return FAILED if isinstance(error, PortTaken) else WRONG_USAGE
     log = Logs.open(settings)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, source, sockets, log))
+            runner.run(_serve(settings, source, tls, sockets, log))
     finally:
         log.access.close()
     return 0
 
 
-async def _serve(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -> None:
-    await run(build(settings, source, sockets, log))
+async def _serve(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: Sockets, log: Logs) -> None:
+    await run(build(settings, source, tls, sockets, log))
 
 
-def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -> Gateway:
+def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: Sockets, log: Logs) -> Gateway:
     """Wire the gateway. Runs inside the event loop, starts nothing."""
     program = version("dna-gateway")
     registry = CollectorRegistry()
@@ -101,6 +104,7 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
         draw=runtime.draw,
         new_request_id=runtime.new_request_id,
         has_documents=lambda: watcher.state.last_good_at is not None,
+        tls=tls,
     )
     fleet.follow(on_instance=plane.instance_changed, on_documents=plane.documents_changed)
     FleetGauges(registry, lambda: figures(fleet.current(), fleet.documents, fleet.tracked, watcher.state))
@@ -108,7 +112,7 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
         fleet=fleet,
         schedule=schedule,
         resolver=Resolver(timeout_s=settings.probe_timeout_s),
-        client=ProbeClient(timeout_s=settings.probe_timeout_s, max_bytes=settings.probe_max_body),
+        client=ProbeClient(timeout_s=settings.probe_timeout_s, max_bytes=settings.probe_max_body, tls=tls),
         metrics=metrics,
         now=runtime.now,
         on_fault=lambda fault: log.events.write("probe_fault", level="error", error=fault),

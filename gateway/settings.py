@@ -113,6 +113,9 @@ class Settings(BaseSettings):
     )
 
     # the data plane
+    worker_ca_file: str | None = Field(
+        None, description="Certificates (PEM) that sign those of workers; this machine's where it is not set."
+    )
     client_header_timeout_s: Positive = Field(
         LIMITS.client_header_timeout_s, description="For the whole head of a request."
     )
@@ -182,7 +185,7 @@ class Settings(BaseSettings):
         # Kubernetes sets GATEWAY_PORT=tcp://10.0.0.1:8080 in every pod beside a Service that is called `gateway`.
         return {name: value for name, value in values.items() if not _is_service_link(value)}
 
-    @field_validator("alert_url", "admin_url", "source", "admin_host")
+    @field_validator("alert_url", "admin_url", "source", "admin_host", "worker_ca_file")
     @classmethod
     def _empty_is_unset(cls, text: str | None) -> str | None:
         return text or None

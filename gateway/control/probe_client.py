@@ -8,6 +8,7 @@ therefore replaced after a cut, and the old one closed when its last probe is do
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -53,9 +54,13 @@ class ProbeClient:
     Args:
         timeout_s: Seconds for connecting and for each read; twice as long for the whole probe.
         max_bytes: Largest body that is read.
+        tls: Checks certificates.
     """
 
-    def __init__(self, *, timeout_s: float = 2.0, max_bytes: int = 256 * 1024) -> None:
+    def __init__(
+        self, *, timeout_s: float = 2.0, max_bytes: int = 256 * 1024, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._tls = tls if tls is not None else ssl.create_default_context()
         self._timeout_s = timeout_s
         self._max_bytes = max_bytes
         self._client: _Counted | None = None
@@ -100,7 +105,7 @@ class ProbeClient:
     @asynccontextmanager
     async def _client_in_use(self) -> AsyncIterator[httpx.AsyncClient]:
         if self._client is None:
-            self._client = _Counted(_make_client(self._timeout_s))
+            self._client = _Counted(_make_client(self._timeout_s, self._tls))
         counted = self._client
         counted.users += 1
         try:
@@ -123,8 +128,9 @@ class _Counted:
     users: int = 0
 
 
-def _make_client(timeout_s: float) -> httpx.AsyncClient:
+def _make_client(timeout_s: float, tls: ssl.SSLContext) -> httpx.AsyncClient:
     return httpx.AsyncClient(
+        verify=tls,
         timeout=timeout_s,
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         trust_env=False,

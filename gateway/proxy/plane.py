@@ -103,6 +103,7 @@ class DataPlane:
         draw: Callable[[], float],
         new_request_id: Callable[[], str],
         has_documents: Callable[[], bool],
+        tls: ssl.SSLContext,
     ) -> None:
         self.snapshot = snapshot
         self.report = report
@@ -128,7 +129,7 @@ class DataPlane:
         self._destinations: dict[tuple[str, str, str], Destination] = {}
         self._traffic: dict[VersionKey, Traffic] = {}
         self._dials: set[asyncio.Task[None]] = set()
-        self._tls: ssl.SSLContext | None = None
+        self._tls = tls
 
     # instances ----------------------------------------------------------------------------------------------------
 
@@ -153,8 +154,7 @@ class DataPlane:
         return known
 
     def _pool(self, instance: Instance) -> Pool:
-        tls = self._tls_context() if instance.tls else None
-        address = Address(instance.address, instance.port, tls, instance.host)
+        address = Address(instance.address, instance.port, self._tls if instance.tls else None, instance.host)
         return Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
 
     def in_flight(self, instance: Instance) -> int:
@@ -257,8 +257,3 @@ class DataPlane:
             connection.close()
         for destination in self._destinations.values():
             destination.pool.close()
-
-    def _tls_context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-        return self._tls

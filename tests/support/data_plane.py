@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -135,6 +136,7 @@ class Gateway:
             budget=retry_budget.DEFAULTS,
             slow_start_s=30.0,
             has_documents=lambda: True,
+            tls=ssl.create_default_context(),
         )
 
     def connect(self) -> tuple[DataProtocol, Wire]:
