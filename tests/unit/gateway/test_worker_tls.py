@@ -21,5 +21,5 @@ def test_a_file_of_no_use_is_named(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         file.write_text(text)
 
-    with pytest.raises(CertificatesUnreadable, match="GATEWAY_WORKER_CA_FILE: .*ca.pem is no file of certificates"):
+    with pytest.raises(CertificatesUnreadable, match=r"GATEWAY_WORKER_CA_FILE: .*ca\.pem is no file of certificates"):
         worker_tls(str(file))
