@@ -14,6 +14,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
+_DIRECT_CALLS = ["-fno-semantic-interposition", "-fno-plt", "-fvisibility=hidden"]
+"""Nobody replaces a function of ours at load time: calls need no table, and small functions can be inlined."""
+
+
 class CompileHook(BuildHookInterface):  # type: ignore[type-arg]
     """Adds one extension for each compiled module, and one that holds the code of all."""
 
@@ -48,6 +52,8 @@ def compile_modules(root: Path, modules: list[str], target: Path) -> None:
         # One group, so that calls between modules are calls in C.
         separate=False,
     )
+    for extension in extensions:
+        extension.extra_compile_args += _DIRECT_CALLS
     command = build_ext(Distribution({"name": "compiled", "ext_modules": extensions}))
     command.ensure_finalized()
     command.build_lib, command.build_temp = str(target / "lib"), str(target / "temp")
