@@ -10,7 +10,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,6 +32,8 @@ from gateway.control.watcher import Watcher
 from gateway.fitness import installed, origins, unfit
 from gateway.lifecycle import Gateway, run
 from gateway.listeners import PortTaken, address_of, admin_server, bind, data_server
+from gateway.process import connections_within, give_memory_back, raise_descriptors
+from gateway.proxy.limits import Limits
 from gateway.proxy.plane import DataPlane
 from gateway.settings import Settings
 from gateway.sources.files import FileSource
@@ -96,7 +98,7 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         report=fleet,
         metrics=metrics,
         record=log.access.record,
-        limits=settings.limits,
+        limits=_limits(settings, log.events),
         budget=settings.retry_budget,
         slow_start_s=settings.slow_start_s,
         now=runtime.now,
@@ -232,6 +234,21 @@ def open_alerts(settings: Settings, metrics: Metrics, sockets: Sockets, events: 
         ),
         settings=settings.alerts,
     )
+
+
+def _limits(settings: Settings, events: EventLog) -> Limits:
+    """Give the numbers of the data plane, with no more connections than this process has descriptors for."""
+    give_memory_back()
+    descriptors = raise_descriptors()
+    most = connections_within(descriptors, settings.max_connections)
+    if most < settings.max_connections:
+        events.write(
+            "connections_limited",
+            level="warning",
+            reason=f"this process may have {descriptors} descriptors; raise its limit (ulimit -n) for more",
+            max_connections=most,
+        )
+    return replace(settings.limits, max_connections=most)
 
 
 def _supervised(name: str, loop: Loop, events: EventLog, metrics: Metrics) -> Loop:

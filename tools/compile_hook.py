@@ -13,7 +13,6 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-
 _DIRECT_CALLS = ["-fno-semantic-interposition", "-fno-plt", "-fvisibility=hidden"]
 """Nobody replaces a function of ours at load time: calls need no table, and small functions can be inlined."""
 

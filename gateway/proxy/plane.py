@@ -242,15 +242,17 @@ class DataPlane:
         return self._has_documents() and not self.draining
 
     def is_busy(self) -> bool:
-        """Requests are in flight or being read."""
-        return bool(self.exchanges) or any(connection.is_reading for connection in self.connections)
+        """Requests are in flight or being read, or a client has yet to take the rest of an answer."""
+        return bool(self.exchanges) or any(each.is_reading or each.is_owed for each in self.connections)
 
     def capacity(self, view: VersionView) -> int:
         """Room of a version's ready instances together."""
         return sum(instance.max_in_flight for instance in view.ready)
 
     def close(self) -> None:
-        """Cut what is still open."""
+        """Cut what is still open; whoever is owed the rest of an answer must not take what came for all of it."""
+        for connection in [each for each in self.connections if each.is_owed]:
+            connection.cut(reset=True)
         for exchange in list(self.exchanges):
             exchange.cut_for_shutdown()
         for connection in list(self.connections):

@@ -129,6 +129,11 @@ class DataProtocol:
         """A request has begun to arrive."""
         return self._exchange is None and not self._reader.idle and self._lingering_since is None
 
+    @property
+    def is_owed(self) -> bool:
+        """An answer is complete, but its client has not taken all of it from us."""
+        return self._exchange is None and self._transport is not None and self._transport.get_write_buffer_size() > 0
+
     def shutdown(self) -> None:
         """Close an idle connection now; a busy one ends with its answer, which says so."""
         if self._exchange is None and not self.is_reading:

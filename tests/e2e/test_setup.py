@@ -10,7 +10,25 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TARGETS = ["help", "setup", "run", "demo", "test", "compile", "wheel", "lint", "format", "schemas", "lock", "bench", "bench-smoke", "clean"]
+TARGETS = [
+    "help", "setup", "run", "demo", "test", "compile", "wheel", "lint", "format", "schemas", "lock", "bench", "bench-smoke",
+    "clean",
+]  # fmt: skip
+    "help",
+    "setup",
+    "run",
+    "demo",
+    "test",
+    "compile",
+    "wheel",
+    "lint",
+    "format",
+    "schemas",
+    "lock",
+    "bench",
+    "bench-smoke",
+    "clean",
+]
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
