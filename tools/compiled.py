@@ -17,8 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILDS = ROOT / ".cache" / "compiled"
 PACKAGES = ("inference_dna", "contracts", "gateway", "worker")
-TESTED = ("tests/unit/gateway/proxy", "tests/unit/gateway/routing", "tests/unit/gateway/health", "tests/fuzz")
-"""Run against the build inside the test process; `tests/integration` starts it as a process."""
+TESTED = (
+    "tests/unit/gateway/proxy",
+    "tests/unit/gateway/routing",
+    "tests/unit/gateway/health",
+    "tests/fuzz",
+    "tests/integration/proxy",
+)
+"""What is run against the build: inside the test process, and as a process of its own."""
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
@@ -60,7 +66,7 @@ def _pip(*arguments: str) -> None:
 def _test() -> int:
     """Run the tests of the compiled modules against the build; give pytest's exit status."""
     pytest = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-o", "pythonpath="]
-    command = [*pytest, "-m", "not interpreted", *TESTED, "tests/integration"]
+    command = [*pytest, "-m", "not interpreted and not slow", *TESTED]
     return subprocess.run(command, env={**os.environ, **environment(build())}, check=False).returncode
 
 
