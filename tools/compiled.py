@@ -66,7 +66,8 @@ def _pip(*arguments: str) -> None:
 def _test() -> int:
     """Run the tests of the compiled modules against the build; give pytest's exit status."""
     pytest = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-o", "pythonpath="]
-    command = [*pytest, "-m", "not interpreted and not slow", *TESTED]
+    # The drain is not among what is compiled, and its twenty rounds take two minutes.
+    command = [*pytest, "-m", "not interpreted", *TESTED, "--ignore", "tests/integration/proxy/test_drain.py"]
     return subprocess.run(command, env={**os.environ, **environment(build())}, check=False).returncode
 
 
