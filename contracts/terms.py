@@ -54,4 +54,5 @@ class Limits(BaseModel):
 
     max_in_flight: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 64
     """Requests at one time, per instance."""
-    max_body_bytes: Annotated[int, Field(strict=True, ge=1, le=2**40)] = 32 * 1024 * 1024
+    max_body_bytes: Annotated[int, Field(strict=True, ge=1, le=2**40)] | None = None
+    """Largest request body; the gateway's own limit where it is left out."""

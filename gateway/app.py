@@ -7,9 +7,10 @@ import functools
 import logging
 import os
 import socket
+import ssl
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,17 +19,21 @@ from prometheus_client import CollectorRegistry
 
 from gateway import runtime
 from gateway.admin.app import AdminParts, admin_app
+from gateway.build import is_compiled
 from gateway.control.alerts import Alerts
 from gateway.control.figures import figures
 from gateway.control.fleet import Fleet
 from gateway.control.probe_client import ProbeClient
 from gateway.control.prober import Prober
+from gateway.control.resolver import Resolver
 from gateway.control.schedule import ProbeSchedule
 from gateway.control.supervise import keep_running
 from gateway.control.watcher import Watcher
 from gateway.fitness import installed, origins, unfit
 from gateway.lifecycle import Gateway, run
 from gateway.listeners import PortTaken, address_of, admin_server, bind, data_server
+from gateway.process import connections_within, give_memory_back, raise_descriptors
+from gateway.proxy.limits import Limits
 from gateway.proxy.plane import DataPlane
 from gateway.settings import Settings
 from gateway.sources.files import FileSource
@@ -38,6 +43,7 @@ from gateway.telemetry.events import EventLog
 from gateway.telemetry.gauges import FleetGauges
 from gateway.telemetry.lag import watch_lag
 from gateway.telemetry.metrics import Metrics
+from gateway.worker_tls import CertificatesUnreadable, worker_tls
 
 FAILED, WRONG_USAGE, NOT_FIT = 1, 2, 3
 Loop = Callable[[], Awaitable[None]]
@@ -51,24 +57,25 @@ def serve(settings: Settings) -> int:
         return NOT_FIT
     try:
         source = open_source(settings)
+        tls = worker_tls(settings.worker_ca_file)
         sockets = Sockets.bind(settings)
-    except (PortTaken, SourceUnknown) as error:
+    except (PortTaken, SourceUnknown, CertificatesUnreadable) as error:
         print(f"dna: {error}", file=sys.stderr)  # noqa: T201 - the last word of a process that did not start
-        return WRONG_USAGE if isinstance(error, SourceUnknown) else FAILED
+        return FAILED if isinstance(error, PortTaken) else WRONG_USAGE
     log = Logs.open(settings)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, source, sockets, log))
+            runner.run(_serve(settings, source, tls, sockets, log))
     finally:
         log.access.close()
     return 0
 
 
-async def _serve(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -> None:
-    await run(build(settings, source, sockets, log))
+async def _serve(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: Sockets, log: Logs) -> None:
+    await run(build(settings, source, tls, sockets, log))
 
 
-def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -> Gateway:
+def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: Sockets, log: Logs) -> Gateway:
     """Wire the gateway. Runs inside the event loop, starts nothing."""
     program = version("dna-gateway")
     registry = CollectorRegistry()
@@ -89,9 +96,9 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
     plane = DataPlane(
         snapshot=fleet.current,
         report=fleet,
-        tally=metrics,
+        metrics=metrics,
         record=log.access.record,
-        limits=settings.limits,
+        limits=_limits(settings, log.events),
         budget=settings.retry_budget,
         slow_start_s=settings.slow_start_s,
         now=runtime.now,
@@ -99,13 +106,15 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
         draw=runtime.draw,
         new_request_id=runtime.new_request_id,
         has_documents=lambda: watcher.state.last_good_at is not None,
+        tls=tls,
     )
     fleet.follow(on_instance=plane.instance_changed, on_documents=plane.documents_changed)
     FleetGauges(registry, lambda: figures(fleet.current(), fleet.documents, fleet.tracked, watcher.state))
     prober = Prober(
         fleet=fleet,
         schedule=schedule,
-        client=ProbeClient(timeout_s=settings.probe_timeout_s, max_bytes=settings.probe_max_body),
+        resolver=Resolver(timeout_s=settings.probe_timeout_s),
+        client=ProbeClient(timeout_s=settings.probe_timeout_s, max_bytes=settings.probe_max_body, tls=tls),
         metrics=metrics,
         now=runtime.now,
         on_fault=lambda fault: log.events.write("probe_fault", level="error", error=fault),
@@ -115,6 +124,7 @@ def build(settings: Settings, source: FileSource, sockets: Sockets, log: Logs) -
     admin = AdminParts(
         gateway=settings.id,
         program=program,
+        compiled=is_compiled(),
         fleet=fleet,
         source=lambda: watcher.state,
         prune=watcher.prune,
@@ -224,6 +234,21 @@ def open_alerts(settings: Settings, metrics: Metrics, sockets: Sockets, events: 
         ),
         settings=settings.alerts,
     )
+
+
+def _limits(settings: Settings, events: EventLog) -> Limits:
+    """Give the numbers of the data plane, with no more connections than this process has descriptors for."""
+    give_memory_back()
+    descriptors = raise_descriptors()
+    most = connections_within(descriptors, settings.max_connections)
+    if most < settings.max_connections:
+        events.write(
+            "connections_limited",
+            level="warning",
+            reason=f"this process may have {descriptors} descriptors; raise its limit (ulimit -n) for more",
+            max_connections=most,
+        )
+    return replace(settings.limits, max_connections=most)
 
 
 def _supervised(name: str, loop: Loop, events: EventLog, metrics: Metrics) -> Loop:

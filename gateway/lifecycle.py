@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.listeners import Server
+from gateway.process import settle
 from gateway.proxy.plane import DataPlane
 
 SWEEP_S = 0.5
 """Between two sweeps of all connections: the grain of every long deadline."""
-SWITCH_S = 0.0005
 _LOOK_S = 0.05
 
 
@@ -46,7 +44,7 @@ async def run(gateway: Gateway) -> None:
             group.create_task(gateway.admin.serve(sockets=[gateway.admin_socket])),
         ]
         await _started(gateway)
-        _settle()
+        settle()
         gateway.announce("listening")
         await stop.wait()
         gateway.announce("draining")
@@ -98,14 +96,3 @@ def _on_signals(act: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, act)
-
-
-def _settle() -> None:
-    """Keep what is not a request from holding requests up.
-
-    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. Threads
-    that write the log, read the folder or parse documents give the interpreter back after half a millisecond, not five.
-    """
-    gc.collect()
-    gc.freeze()
-    sys.setswitchinterval(SWITCH_S)

@@ -10,10 +10,11 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gateway.control.alert import AlertSettings
 from gateway.health import liveness, probe_schedule, retry_budget
@@ -112,6 +113,9 @@ class Settings(BaseSettings):
     )
 
     # the data plane
+    worker_ca_file: str | None = Field(
+        None, description="Certificates (PEM) that sign those of workers; this machine's where it is not set."
+    )
     client_header_timeout_s: Positive = Field(
         LIMITS.client_header_timeout_s, description="For the whole head of a request."
     )
@@ -160,6 +164,14 @@ class Settings(BaseSettings):
     )
     max_pipelined_bytes: Count = Field(LIMITS.max_pipelined_bytes, description="Bytes of requests read ahead.")
     max_connections: Count = Field(LIMITS.max_connections, description="Client connections in all.")
+    max_connections_per_address: Count = Field(
+        LIMITS.max_connections_per_address,
+        description="Client connections of one address; this machine and trusted proxies have no such limit.",
+    )
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
+        LIMITS.trusted_proxies,
+        description="Proxies before the gateway, as 10.0.0.0/8,fd00::/8: their X-Forwarded-* lines are believed.",
+    )
 
     # the end
     drain_deadline_s: Duration = Field(LIMITS.drain_deadline_s, description="For requests under way at the end.")
@@ -173,10 +185,20 @@ class Settings(BaseSettings):
         # Kubernetes sets GATEWAY_PORT=tcp://10.0.0.1:8080 in every pod beside a Service that is called `gateway`.
         return {name: value for name, value in values.items() if not _is_service_link(value)}
 
-    @field_validator("alert_url", "admin_url", "source", "admin_host")
+    @field_validator("alert_url", "admin_url", "source", "admin_host", "worker_ca_file")
     @classmethod
     def _empty_is_unset(cls, text: str | None) -> str | None:
         return text or None
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _read_networks(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return tuple(ip_network(part.strip()) for part in value.split(",") if part.strip())
+        except ValueError as error:
+            raise ValueError(f"write networks such as 10.0.0.0/8,fd00::/8; {error}") from error
 
     @field_validator("alert_url", "admin_url")
     @classmethod

@@ -36,6 +36,27 @@ def strand(runtime: str, input_hash: str) -> str:
     return sha256(f"{_REQUEST}{runtime}\n{input_hash}".encode()).hexdigest()[:8]
 
 
+class Strands:
+    """The strands of one runtime: what their texts begin with is hashed once.
+
+    Raises:
+        Refused: The runtime digest is no 64 bare hex.
+    """
+
+    __slots__ = ("_begun",)
+
+    def __init__(self, runtime: str) -> None:
+        if not is_hex(runtime, HEX_LENGTH):
+            raise Refused(f"{runtime!a} is no runtime digest; write 64 of 0-9 a-f.")
+        self._begun = sha256(f"{_REQUEST}{runtime}\n".encode())
+
+    def of(self, input_hash: bytes) -> bytes:
+        """Compute the last 8 characters of a DNA from an input hash as it was sent, which is not looked at first."""
+        begun = self._begun.copy()
+        begun.update(input_hash)
+        return begun.hexdigest()[:8].encode()
+
+
 def parse_dna(text: str) -> str:
     """Return the text if it is a DNA, 16 of 0-9 a-f.
 

@@ -50,7 +50,7 @@ def rows() -> Iterator[str]:
 
 
 def _shown(default: Any) -> str:
-    if default is None or default is PydanticUndefined:
+    if default is None or default == () or default is PydanticUndefined:
         return "none"
     if isinstance(default, float):
         return f"`{default:g}`"

@@ -1,4 +1,4 @@
-"""Ours, as it ships, with every feature on: routing by range, DNA and digest check, stamps, metrics, access records."""
+"""Ours, as its wheel ships it, with every feature on: routing by range, identity check, stamps, metrics, records."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bench.peers.peer import Launch, Peer, Site, said_version
 from bench.places import ROOT
 from bench.processes import StartError
 from bench.work import DEFAULT_SELECTOR, MODEL, VERSION
+from tools import compiled
 
 NAME = "dna-gateway"
 STAMPS = (
@@ -62,7 +63,7 @@ def check_features(port: int) -> None:
 
 def _launch(site: Site, program: Path) -> Launch:
     write_contract(site.folder, MODEL, site.upstreams)
-    return Launch(command(site, program), {"PYTHONPATH": str(ROOT)})
+    return Launch(command(site, program), compiled.environment(compiled.build()))
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:

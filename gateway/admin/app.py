@@ -54,6 +54,7 @@ class AdminParts:
     Attributes:
         gateway: Name of this gateway.
         program: Version of this program.
+        compiled: Whether the way of a request is compiled.
         fleet: Documents, instances, snapshot.
         source: Says what is known of the source of documents.
         prune: Lets missing documents go; raises `NothingReadable`.
@@ -68,6 +69,7 @@ class AdminParts:
 
     gateway: str
     program: str
+    compiled: bool
     fleet: FleetView
     source: Callable[[], SourceState]
     prune: Callable[[], Awaitable[tuple[str, ...]]]
@@ -159,6 +161,7 @@ def _add_views(app: FastAPI, admin: AdminParts) -> None:
             seen,
             gateway=admin.gateway,
             program=admin.program,
+            compiled=admin.compiled,
             ready=ready,
             draining=admin.draining(),
             in_flight=admin.in_flight,

@@ -92,6 +92,8 @@ class InstanceStatus(_Answer):
 
     id: str
     url: str
+    address: str
+    """Literal address that probes and requests go to; empty until a name was resolved."""
     model_id: str
     version: str
     ready: bool
@@ -118,6 +120,8 @@ class Status(_Answer):
 
     gateway: str
     program: str
+    compiled: bool
+    """Whether the way of a request runs as machine code; the same answers from sources take three times as long."""
     generation: int
     config_hash: str
     started_at: datetime

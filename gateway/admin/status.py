@@ -62,7 +62,14 @@ class Seen:
 
 
 def status_of(
-    seen: Seen, *, gateway: str, program: str, ready: bool, draining: bool, in_flight: Callable[[Instance], int]
+    seen: Seen,
+    *,
+    gateway: str,
+    program: str,
+    compiled: bool,
+    ready: bool,
+    draining: bool,
+    in_flight: Callable[[Instance], int],
 ) -> Status:
     """Show everything, what is amiss first."""
     entries = sorted(seen.documents.entries.values(), key=lambda entry: (_WORST_FIRST[entry.state], entry.key))
@@ -72,6 +79,7 @@ def status_of(
     return Status(
         gateway=gateway,
         program=program,
+        compiled=compiled,
         generation=seen.snapshot.generation,
         config_hash=seen.documents.sha,
         started_at=datetime.fromtimestamp(seen.moment.started, UTC),
@@ -145,6 +153,7 @@ def _instance(one: Tracked, moment: Moment, in_flight: Callable[[Instance], int]
     return InstanceStatus(
         id=instance.id,
         url=instance.url,
+        address=instance.address,
         model_id=instance.model_id,
         version=str(instance.version),
         ready=instance.refusal is None,

@@ -36,7 +36,8 @@ def _headline(status: dict[str, Any]) -> str:
     documents = ", ".join(f"{count} {state}" for state, count in status["documents_by_state"].items() if count)
     state = "draining" if status["draining"] else "ready" if status["ready"] else "not ready"
     return (
-        f"gateway {status['gateway']}: {state}, generation {status['generation']}, "
+        f"gateway {status['gateway']} {status['program']}{' compiled' if status['compiled'] else ''}: {state}, "
+        f"generation {status['generation']}, "
         f"documents {documents or 'none'}, up {status['uptime_seconds']:.0f} s"
     )
 

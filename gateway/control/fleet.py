@@ -22,7 +22,7 @@ from gateway.control import coverage
 from gateway.control.board import Board, affected_models
 from gateway.control.coverage import Coverage, coverage_changes, coverage_of
 from gateway.control.documents import NO_DOCUMENTS, Documents
-from gateway.control.roster import enrol
+from gateway.control.roster import enrol, moved
 from gateway.control.schedule import AT_ONCE, ProbeSchedule
 from gateway.control.standing import InstanceKey, Probe, Tracked
 from gateway.control.transitions import document_changes, instance_changes, instance_gone, instance_noted
@@ -174,6 +174,12 @@ class Fleet:
         is_down = after.liveness.liveness is Liveness.DOWN
         self._schedule.put(key, self._next_probe_at(after), is_down=is_down)
 
+    def locate(self, key: InstanceKey, address: str) -> None:
+        """Take in the literal address of an instance; another one than before makes it another instance."""
+        before = self._board.tracked.get(key)
+        if before is not None and before.instance.address != address:
+            self._change(key, before, moved(before, address, now=self._now()), source="name")
+
     def observe_response(
         self, instance: Instance, observation: Observation, verdict: Verdict, *, started_at: float
     ) -> None:
@@ -181,7 +187,7 @@ class Fleet:
         key = instance.key
         self._count(key, "response", verdict)
         before = self._board.tracked.get(key)
-        if before is None:
+        if before is None or before.instance.address != instance.address:
             return
         if started_at < before.added_at:
             verdict = judge(before.contract, observation)  # it was judged by a contract that is no longer in force
@@ -189,23 +195,15 @@ class Fleet:
         if identity is not before.identity:
             self._change_and_hasten(key, before, replace(before, identity=identity), source="response")
 
-    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
-        """Count an answer that states and means what the one before it did: nothing changes."""
-        self._count(instance.key, "response", verdict)
-
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         """Take in how a request ended."""
         key = instance.key
         before = self._board.tracked.get(key)
-        if before is None:
+        if before is None or before.instance.address != instance.address:
             return
         liveness = self._after_exchange(before, outcome)
         if liveness is not before.liveness:
             self._change_and_hasten(key, before, replace(before, liveness=liveness), source="exchange")
-
-    def canary_returned(self, model_id: str, version: str) -> None:
-        """Count a request that a canary gave back; that it has no instance is told once, by the fleet itself."""
-        self._metrics.canary_returned(model_id, version)
 
     def _judged(
         self, before: Tracked, observation: Observation, verdict: Verdict, *, started_at: float

@@ -8,7 +8,8 @@ therefore replaced after a cut, and the old one closed when its last probe is do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,18 +54,27 @@ class ProbeClient:
     Args:
         timeout_s: Seconds for connecting and for each read; twice as long for the whole probe.
         max_bytes: Largest body that is read.
+        tls: Checks certificates.
     """
 
-    def __init__(self, *, timeout_s: float = 2.0, max_bytes: int = 256 * 1024) -> None:
+    def __init__(
+        self, *, timeout_s: float = 2.0, max_bytes: int = 256 * 1024, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._tls = tls if tls is not None else ssl.create_default_context()
         self._timeout_s = timeout_s
         self._max_bytes = max_bytes
         self._client: _Counted | None = None
 
-    async def probe(self, url: str) -> Answer:
-        """Ask `url` once. Never raises for what a worker or a network does."""
+    async def probe(self, url: str, *, at: Mapping[str, str] | None = None) -> Answer:
+        """Ask `url` once. Never raises for what a worker or a network does.
+
+        Args:
+            url: What to ask.
+            at: Literal addresses by host name: where to connect, whatever the name means to the resolver by now.
+        """
         try:
             async with self._client_in_use() as client, asyncio.timeout(2 * self._timeout_s):
-                return await self._ask(client, url)
+                return await self._ask(client, httpx.URL(url), at or {})
         except TimeoutError:
             self._client = None  # the next probe makes a new one
             return _failed(ProbeFailure.TIMEOUT, "the probe took too long as a whole")
@@ -77,8 +87,10 @@ class ProbeClient:
         except Exception as error:  # noqa: BLE001 - a name or an answer the library chokes on fails its own probe only
             return _failed(ProbeFailure.MALFORMED, f"{_words(error)}: {error}")
 
-    async def _ask(self, client: httpx.AsyncClient, url: str) -> Answer:
-        async with client.stream("GET", url) as response:
+    async def _ask(self, client: httpx.AsyncClient, url: httpx.URL, at: Mapping[str, str]) -> Answer:
+        # `Host` and the name that a certificate must bear stay those of the URL.
+        there, headers = url.copy_with(host=at.get(url.host, url.host)), {"host": url.netloc.decode()}
+        async with client.stream("GET", there, headers=headers, extensions={"sni_hostname": url.host}) as response:
             body = bytearray()
             async for piece in response.aiter_raw():
                 body += piece
@@ -93,7 +105,7 @@ class ProbeClient:
     @asynccontextmanager
     async def _client_in_use(self) -> AsyncIterator[httpx.AsyncClient]:
         if self._client is None:
-            self._client = _Counted(_make_client(self._timeout_s))
+            self._client = _Counted(_make_client(self._timeout_s, self._tls))
         counted = self._client
         counted.users += 1
         try:
@@ -116,14 +128,20 @@ class _Counted:
     users: int = 0
 
 
-def _make_client(timeout_s: float) -> httpx.AsyncClient:
+def _make_client(timeout_s: float, tls: ssl.SSLContext) -> httpx.AsyncClient:
     return httpx.AsyncClient(
+        verify=tls,
         timeout=timeout_s,
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         trust_env=False,
         follow_redirects=False,
         headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "dna-gateway"},
     )
+
+
+def unreachable(detail: str) -> Answer:
+    """Say that there was nowhere to send a probe to."""
+    return _failed(ProbeFailure.MALFORMED, detail)
 
 
 def _failed(failure: ProbeFailure, detail: str) -> Answer:

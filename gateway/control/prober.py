@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from contracts.address import health_address, parse_address
-from gateway.control.probe_client import Answer, ProbeClient
+from gateway.control.probe_client import Answer, ProbeClient, unreachable
+from gateway.control.resolver import Resolver
 from gateway.control.schedule import ProbeSchedule
 from gateway.control.standing import InstanceKey, Probe, Tracked
 from gateway.telemetry.metrics import Metrics
@@ -23,6 +24,10 @@ class Probed(Protocol):
         """Every instance."""
         ...
 
+    def locate(self, key: InstanceKey, address: str) -> None:
+        """Take in where an instance is found."""
+        ...
+
     def observe_probe(self, key: InstanceKey, probe: Probe) -> None:
         """Take in a probe and put the instance back on the schedule."""
         ...
@@ -34,6 +39,7 @@ class Prober:
     Args:
         fleet: Whose instances are probed.
         schedule: Says which is due.
+        resolver: Finds the addresses of instances that are named.
         client: Sends the probes.
         metrics: Counts them.
         now: Monotonic clock.
@@ -48,6 +54,7 @@ class Prober:
         *,
         fleet: Probed,
         schedule: ProbeSchedule,
+        resolver: Resolver,
         client: ProbeClient,
         metrics: Metrics,
         now: Callable[[], float],
@@ -57,6 +64,7 @@ class Prober:
     ) -> None:
         self._fleet = fleet
         self._schedule = schedule
+        self._resolver = resolver
         self._client = client
         self._metrics = metrics
         self._now = now
@@ -89,11 +97,21 @@ class Prober:
 
     async def _probe_one(self, key: InstanceKey, one: Tracked) -> None:
         started_at = self._now()
-        url = health_address(one.contract.health_url, parse_address(one.instance.url))
-        answer = await self._client.probe(url)
+        answer = await self._ask(key, one)
         ended_at = self._now()
         self._metrics.probed(ended_at - started_at, answer.failure)
         self._fleet.observe_probe(key, _as_probe(answer, started_at, ended_at))
+
+    async def _ask(self, key: InstanceKey, one: Tracked) -> Answer:
+        """Probe the address that requests go to; an attestor elsewhere is asked where its own URL says."""
+        instance = one.instance
+        try:
+            address = await self._resolver.resolve(instance.host, known=instance.address)
+        except OSError as error:
+            return unreachable(str(error))
+        self._fleet.locate(key, address)
+        url = health_address(one.contract.health_url, parse_address(instance.url))
+        return await self._client.probe(url, at={instance.host: address})
 
 
 def _as_probe(answer: Answer, started_at: float, ended_at: float) -> Probe:

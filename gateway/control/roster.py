@@ -13,6 +13,7 @@ from contracts.address import parse_address
 from contracts.contract import Contract
 from contracts.terms import Status
 from contracts.verdict import VerdictKind, judge
+from gateway.control.resolver import literal
 from gateway.control.standing import InstanceKey, Tracked
 from gateway.health import identity as identities
 from gateway.health.identity import Identity, IdentityState
@@ -41,6 +42,7 @@ def _instance(contract: Contract, url: str) -> Instance:
         id=address.authority + address.base_path,
         url=url,
         host=address.host,
+        address=literal(address.host) or "",
         port=address.port,
         tls=address.tls,
         base_path=address.base_path,
@@ -66,6 +68,13 @@ def _enrol_one(
         added_at=now,
         identity=_judge_again(known, contract, now=now),
     )
+
+
+def moved(one: Tracked, address: str, *, now: float) -> Tracked:
+    """Let an instance whose name has another address now begin anew; only what it was doubted for stays."""
+    doubted = one.identity.identity in {Identity.EJECTED, Identity.SUSPECT}
+    there = replace(one.instance, address=address)
+    return Tracked(there, one.contract, added_at=now, identity=one.identity if doubted else identities.NEW)
 
 
 def _judge_again(known: Tracked, contract: Contract, *, now: float) -> IdentityState:

@@ -43,10 +43,13 @@ class _Queue:
         """Let one try; say whether it left the queue."""
         self.rejoined = None
         waiting.admit()
-        if self.rejoined is waiting:
+        if self._keeps_place(waiting):
             return False
         self.waiting.pop(waiting, None)
         return True
+
+    def _keeps_place(self, waiting: Waiting) -> bool:
+        return self.rejoined is waiting
 
 
 class Admission:
@@ -80,6 +83,11 @@ class Admission:
         queue = self._queues.get(key)
         if queue is not None:
             queue.waiting.pop(waiting, None)
+
+    def is_empty(self, key: VersionKey) -> bool:
+        """Say whether nobody waits for a version."""
+        queue = self._queues.get(key)
+        return queue is None or not queue.waiting
 
     def freed(self, key: VersionKey, *, now: float) -> None:
         """Room came free on one instance of the version: the first in turn that can use it takes it."""

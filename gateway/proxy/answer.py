@@ -7,7 +7,7 @@ own: nothing of an earlier message can be left in it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import ClassVar
 
 import httptools
 
@@ -17,10 +17,10 @@ from gateway.proxy.request import Header
 _NO_BODY = frozenset({204, 304})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _MAX_LENGTH_DIGITS = 18
+_BLANKS = (b" ", b"\t")
 _KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re.IGNORECASE)
 
 
-@dataclass(slots=True)
 class AnswerHead:
     """The final head of a worker's answer.
 
@@ -32,11 +32,16 @@ class AnswerHead:
         has_body: False for HEAD, 204 and 304.
     """
 
-    status: int
-    headers: list[Header]
-    said: dict[bytes, bytes]
-    length: int | None
-    has_body: bool
+    __slots__ = ("has_body", "headers", "length", "said", "status")
+
+    def __init__(
+        self, status: int, headers: list[Header], said: dict[bytes, bytes], length: int | None, has_body: bool
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self.said = said
+        self.length = length
+        self.has_body = has_body
 
     @property
     def repeats_names(self) -> bool:
@@ -63,6 +68,11 @@ class AnswerReader:
         "_head_bytes", "_head_only", "_headers", "_limits", "_parser", "_pieces", "broken", "complete", "head", "keep",
         "surplus",
     )  # fmt: skip
+
+    # Said to be missing here, httptools need not look for them in vain at every answer.
+    on_status: ClassVar[None] = None
+    on_chunk_header: ClassVar[None] = None
+    on_chunk_complete: ClassVar[None] = None
 
     def __init__(self, limits: Limits, *, head_only: bool) -> None:
         self._limits = limits
@@ -133,7 +143,8 @@ class AnswerReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header line of the head; drop trailers."""
         if self.head is None:
-            self._headers.append((name.lower(), name, value.strip(b" \t")))
+            # llhttp passes over blanks before a value, not over those behind it.
+            self._headers.append((name.lower(), name, value.rstrip(b" \t") if value[-1:] in _BLANKS else value))
 
     def on_headers_complete(self) -> None:
         """Check the head's framing and keep it; interim answers are passed over."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gateway.proxy.envelope import EMPTY, Envelope, read_envelope
 from gateway.proxy.names import check_names
 from gateway.proxy.problem import Family, refuse
@@ -20,7 +18,7 @@ _ACCEPT = b"accept"
 _READ = frozenset({_MODEL_ID, _PREFERENCE, _DNA_PREFIX, _DNA_WISH, _ACCEPT})
 
 
-class Asking(NamedTuple):
+class Asking:
     """What was asked, and two facts of the body that the exchange needs.
 
     Attributes:
@@ -29,9 +27,12 @@ class Asking(NamedTuple):
         stream: The client expects a stream: other time limits hold.
     """
 
-    route: RouteRequest
-    envelope: Envelope
-    stream: bool
+    __slots__ = ("envelope", "route", "stream")
+
+    def __init__(self, route: RouteRequest, envelope: Envelope, stream: bool) -> None:
+        self.route = route
+        self.envelope = envelope
+        self.stream = stream
 
 
 def read_asking(request: Request, target: Target, snapshot: Snapshot, *, request_id: str) -> Asking:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from contracts.verdict import VerdictKind
 from gateway.health.liveness import ExchangeOutcome
 from gateway.proxy.answer import AnswerHead
 from gateway.proxy.attempts import NOT_CONNECTED, may_repeat_fresh
@@ -13,6 +12,7 @@ from gateway.proxy.plane import DataPlane, Traffic
 from gateway.proxy.pool import dial_failure
 from gateway.proxy.upstream import Failure, UpstreamConnection
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
+from gateway.telemetry.counts import count
 
 
 class Owner(Protocol):
@@ -72,7 +72,7 @@ class Attempt:
         self.is_head_request = is_head_request
         destination = self._destination
         self._plane.occupy(destination)
-        self._plane.tally.attempt(*destination.traffic.key)
+        destination.traffic.counts.attempts += 1
         connection = destination.pool.take()
         if connection is not None:
             self._send(connection)
@@ -147,14 +147,13 @@ class Attempt:
         if judge.contract is not contract:
             judge = destination.traffic.judge = AnswerJudge(contract)
         checked = judge.check(head)
-        runtime = checked.stated.runtime
-        if checked.is_known and destination.settled == runtime:
-            plane.report.confirm_response(self.instance, checked.verdict)
+        match = checked.match
+        if match is not None and match is destination.settled:
+            count(destination.traffic.counts.identity_checks, "response", "match", match.verdict.assurance or "none")
         else:
             seen = checked.observation or checked.stated.observed(head.status, dna_required=True)
             plane.report.observe_response(self.instance, seen, checked.verdict, started_at=self.sent_at)
-            is_settled = checked.verdict.kind is VerdictKind.MATCH and plane.snapshot() is newest
-            destination.settled = runtime if is_settled else None
+            destination.settled = match if plane.snapshot() is newest else None
         withheld = checked.withheld
         if withheld is None and newest is not self._snapshot:
             withheld = lost_trust(self.instance, newest)
@@ -173,7 +172,7 @@ class Attempt:
     def on_failed(self, failure: Failure, detail: str) -> None:
         """Repeat over a fresh connection where the kept one was stale; all else is the owner's to decide."""
         self._connection = None
-        self._plane.tally.upstream_error(*self._destination.traffic.key, failure)
+        count(self._destination.traffic.counts.upstream_errors, failure)
         if may_repeat_fresh(failure, retries=self.view.contract.retries, repeated=self.repeated_fresh):
             self._repeat_fresh()
             return
@@ -184,7 +183,7 @@ class Attempt:
     def _repeat_fresh(self) -> None:
         """Send once more, no attempt counted: the kept connection was stale, and so may be its siblings."""
         self.repeated_fresh = True
-        self._plane.tally.stale_reuse(*self._destination.traffic.key)
+        self._destination.traffic.counts.stale_reuse += 1
         self._destination.pool.drop_idle()
         self._plane.dial(self._dial())
 

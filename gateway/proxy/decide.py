@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gateway.health.retry_after import retry_after_s
 from gateway.proxy.asking import Asking, read_asking
 from gateway.proxy.local import local_answer
@@ -16,17 +14,20 @@ from gateway.routing.resolve import resolve
 from gateway.routing.snapshot import Snapshot
 
 
-class Ticket(NamedTuple):
+class Ticket:
     """A routed request: everything decided about it before an instance is picked. Its version is final."""
 
-    target: Target
-    asking: Asking
-    route: Resolution
-    snapshot: Snapshot
+    __slots__ = ("asking", "route", "snapshot", "target")
+
+    def __init__(self, target: Target, asking: Asking, route: Resolution, snapshot: Snapshot) -> None:
+        self.target = target
+        self.asking = asking
+        self.route = route
+        self.snapshot = snapshot
 
 
 def decide(
-    request: Request, snapshot: Snapshot, *, request_id: str, ready: bool, now: float, draw: float
+    request: Request, snapshot: Snapshot, *, request_id: str, ready: bool, max_body: int, now: float, draw: float
 ) -> Ticket | OwnAnswer:
     """Decide a complete request on one snapshot.
 
@@ -35,6 +36,7 @@ def decide(
         snapshot: All documents and instances of one generation.
         request_id: Stands for the sticky key where the client sent none.
         ready: What `/readyz` says.
+        max_body: Largest body where no contract says, in bytes.
         now: Monotonic second.
         draw: Uniform in [0, 1), spreads `Retry-After`.
     """
@@ -53,11 +55,10 @@ def decide(
     if isinstance(route, NotRouted):
         known = known_of(route, request_id=request_id, generation=snapshot.generation)
         return from_problem(problem_of(route, now=now, draw=draw), known, family=family, path=request.path)
-    most = route.view.contract.limits.max_body_bytes
-    if len(request.body) > most:
+    too_large = body_problem(route, len(request.body), max_body=max_body)
+    if too_large is not None:
         known = known_of(route, request_id=request_id, generation=snapshot.generation)
-        detail = f"{route.model.model_id} {route.view.version} takes no body larger than {most} bytes."
-        return from_problem(Problem(413, "payload_too_large", detail), known, family=family, path=request.path)
+        return from_problem(too_large, known, family=family, path=request.path)
     return Ticket(target, asking, route, snapshot)
 
 
@@ -71,6 +72,15 @@ def target_of(request: Request) -> Target:
     if target is None:
         target = request.facts.target = parse_target(request.target, request.one(b"host"))
     return target
+
+
+def body_problem(route: Resolution, length: int, *, max_body: int) -> Problem | None:
+    """Say that a body is too large for its version; `max_body` holds where the contract leaves it open."""
+    most = route.view.contract.limits.max_body_bytes or max_body
+    if length <= most:
+        return None
+    detail = f"{route.model.model_id} {route.view.version} takes no body larger than {most} bytes."
+    return Problem(413, "payload_too_large", detail)
 
 
 def problem_of(outcome: NotRouted, *, now: float, draw: float) -> Problem:

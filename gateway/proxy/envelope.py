@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -17,16 +18,15 @@ _BLANKS = re.compile(rb"[ \t\r\n]*")
 _MAX_MODEL_KEYS = 1000
 
 
-class _Fields(msgspec.Struct):
-    model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    stream: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-_FIELDS = msgspec.json.Decoder(_Fields)
+_RAW_IF_THERE = (msgspec.Raw | msgspec.UnsetType, msgspec.UNSET)
+# Not written as a class: compiled, a class has no annotations that msgspec could read.
+_FIELDS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    msgspec.defstruct("_Fields", [(name, *_RAW_IF_THERE) for name in ("model", "stream")])
+)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-class Envelope(NamedTuple):
+class Envelope:
     """Routing facts of a JSON body.
 
     Attributes:
@@ -36,10 +36,19 @@ class Envelope(NamedTuple):
         model_span: Where the value of `model` stands in the body; only where it carried a selector.
     """
 
-    model_id: str | None = None
-    selector: str | None = None
-    stream: bool = False
-    model_span: tuple[int, int] | None = None
+    __slots__ = ("model_id", "model_span", "selector", "stream")
+
+    def __init__(
+        self,
+        model_id: str | None = None,
+        selector: str | None = None,
+        stream: bool = False,
+        model_span: tuple[int, int] | None = None,
+    ) -> None:
+        self.model_id = model_id
+        self.selector = selector
+        self.stream = stream
+        self.model_span = model_span
 
 
 EMPTY = Envelope()
@@ -64,17 +73,23 @@ def read_envelope(body: bytes) -> Envelope:
     if fields.model is msgspec.UNSET:
         return Envelope(stream=stream)
     raw = bytes(fields.model)
-    keys = _model_keys(body)
-    if len(keys) != 1:
+    if not _has_one_key(body) and len(_model_keys(body)) != 1:
         raise _unreadable("The body names `model` twice; name it once.")
+    model_id, selector = _named(raw)
+    if selector is None:
+        return Envelope(model_id, stream=stream)
+    start = _after_blanks(body, _model_keys(body)[0].end())
+    return Envelope(model_id, selector, stream, (start, start + len(raw)))
+
+
+@lru_cache(maxsize=1024)
+def _named(raw: bytes) -> tuple[str, str | None]:
+    """Split the JSON text of `model` into model and selector; None where nothing stands behind `@`."""
     model_id, mark, selector = _text(raw).partition("@")
     check_names(model_id, selector)
     if not model_id:
         raise refuse(400, "model_required", "`model` is empty; name a model.", close=False)
-    if not mark:
-        return Envelope(model_id, stream=stream)
-    start = _after_blanks(body, keys[0].end())
-    return Envelope(model_id, selector, stream, (start, start + len(raw)))
+    return model_id, selector if mark else None
 
 
 def without_selector(body: bytes, envelope: Envelope) -> bytes:
@@ -85,12 +100,15 @@ def without_selector(body: bytes, envelope: Envelope) -> bytes:
     return body[:start] + msgspec.json.encode(envelope.model_id) + body[end:]
 
 
+def _has_one_key(body: bytes) -> bool:
+    """Say whether a body in which the member was found cannot hold a second: it is spelled once, escapes hide none."""
+    return body.count(_PLAIN_KEY) == 1 and (b"\\" not in body or b"\\u00" not in body)
+
+
 def _model_keys(body: bytes) -> list[re.Match[bytes]]:
     """Find the members named `model` of the outermost object, however their name is written."""
-    last = body.rfind(_PLAIN_KEY)
-    if last >= 0 and body.rfind(_PLAIN_KEY, 0, last) < 0 and (b"\\" not in body or body.rfind(b"\\u00") < 0):
-        # The usual body names it once, and an escape could not hide a second: the quickest way to know.
-        only = _MODEL_KEY.match(body, last)
+    if _has_one_key(body):
+        only = _MODEL_KEY.match(body, body.find(_PLAIN_KEY))
         return [] if only is None else [only]
     found = list(islice(_MODEL_KEY.finditer(body), _MAX_MODEL_KEYS + 1))
     if len(found) < 2:

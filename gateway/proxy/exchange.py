@@ -23,12 +23,13 @@ from gateway.proxy.problem import Problem
 from gateway.proxy.relay import Client, Relay
 from gateway.proxy.request import Request
 from gateway.proxy.stamps import lifecycle_stamps, route_stamps, worker_stamps
-from gateway.proxy.times import Times, utc
+from gateway.proxy.times import Times, milliseconds, utc
 from gateway.proxy.upstream import Failure
 from gateway.routing.decision import NoInstance, Rejection
 from gateway.routing.pickers import pick
 from gateway.routing.snapshot import Instance, VersionView
 from gateway.telemetry.access import AccessRecord
+from gateway.telemetry.counts import count
 
 _CODES = {
     Failure.REFUSED: "upstream_connect",
@@ -47,8 +48,8 @@ class Exchange:
 
     __slots__ = (
         "_attempt", "_attempts", "_body", "_checked", "_client", "_code", "_done", "_failure", "_is_paused",
-        "_lines", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_tried", "_version_key",
-        "_view", "_waiting", "request", "request_id", "waits_until",
+        "_lines", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_traffic", "_tried", "_view",
+        "_waiting", "request", "request_id", "waits_until",
     )  # fmt: skip
 
     def __init__(
@@ -59,14 +60,14 @@ class Exchange:
         self._ticket = ticket
         self._snapshot = ticket.snapshot
         self._view: VersionView = ticket.route.view
-        self._version_key = (ticket.route.model.model_id, str(ticket.route.view.version))
+        self._traffic = plane.traffic(ticket.route.view.key, ticket.route.view.contract)
         self._relay = Relay(client, request, keep_alive=request.keep_alive)
         self._times = Times(arrived_at)
         self._attempt: Attempt | None = None
         self._checked: Checked | None = None
         self._lines = self._body = b""
-        self._rejected: list[Rejection] = []
-        self._tried: list[tuple[str, str, str]] = []
+        self._rejected: tuple[Rejection, ...] = ()
+        self._tried: tuple[tuple[str, str, str], ...] = ()
         self._attempts = 0
         self._code: str | None = None
         self._failure = ("", "")
@@ -82,7 +83,7 @@ class Exchange:
         self._plane.exchanges.add(self)
         returned = self._ticket.route.canary_returned
         if returned is not None:
-            self._plane.report.canary_returned(self._version_key[0], str(returned))
+            self._plane.metrics.of(self._traffic.key[0], str(returned)).canary_returned += 1
         self._try()
 
     def _try(self) -> None:
@@ -101,14 +102,16 @@ class Exchange:
         if isinstance(picked, NoInstance):
             self._no_instance(picked)
             return
-        instance = picked.instance
         self._attempts += 1
-        self._tried.append(instance.key)
+        self._tried = (*self._tried, picked.key)
         if not self._lines:
             self._body = outgoing_body(self.request, ticket.asking)
-            self._lines = outgoing_lines(self.request, self._body, request_id=self.request_id, peer=self._client.peer)
-        self._attempt = attempt = Attempt(plane, self, instance, self._view, self._snapshot)
-        line = request_line(self.request, ticket.target, instance)
+            client = self._client
+            self._lines = outgoing_lines(
+                self.request, self._body, request_id=self.request_id, peer=client.peer, is_trusted=client.is_trusted
+            )
+        self._attempt = attempt = Attempt(plane, self, picked, self._view, self._snapshot)
+        line = request_line(self.request, ticket.target, picked)
         attempt.begin(line + self._lines, self._body, is_head_request=self.request.method == "HEAD")
 
     def _try_another(self, code: str, detail: str) -> None:
@@ -123,7 +126,7 @@ class Exchange:
                 self._waiting = True
                 self.waits_until = plane.now() + plane.limits.admission_wait_s
             capacity = plane.capacity(self._view)
-            if plane.now() < self.waits_until and plane.admission.join(self._version_key, self, capacity=capacity):
+            if plane.now() < self.waits_until and plane.admission.join(self._traffic.key, self, capacity=capacity):
                 return
         elif self._attempts:
             self._answer(self._failed(*self._failure))
@@ -159,7 +162,7 @@ class Exchange:
         self._checked = checked
         self._times.head_at = self._times.last_read_at = attempt.head_at
         stamps = (
-            route_stamps(self._ticket.route, attempts=self._attempts, request_id=self.request_id)
+            route_stamps(self._ticket.route, self._traffic.stamps, attempts=self._attempts, request_id=self.request_id)
             + worker_stamps(checked.stated, checked.verdict.assurance)
             + lifecycle_stamps(self._view.contract)
         )
@@ -175,7 +178,7 @@ class Exchange:
         if complete:
             if self._attempt is not None:
                 self._attempt.report(self._relay.outcome)
-            self._end()
+            self._end(now)
             self._client.finished(keep_alive=self._relay.keep_alive)
 
     def on_withheld(self, attempt: Attempt, reason: str) -> None:
@@ -204,7 +207,8 @@ class Exchange:
 
     def _pass_over(self, attempt: Attempt, reason: str) -> None:
         """Keep why an instance brought no answer, for the error that may follow."""
-        self._rejected.append(Rejection(attempt.instance.key[1], attempt.instance.id, reason))
+        passed = Rejection(attempt.instance.key[1], attempt.instance.id, reason)
+        self._rejected = (*self._rejected, passed)
 
     # the client's side --------------------------------------------------------------------------------------------
 
@@ -212,9 +216,9 @@ class Exchange:
         """The client is gone: so is the worker's reason to go on."""
         if self._done:
             return
-        self._plane.tally.client_left("stream" if self._relay.status is not None else "head")
+        self._plane.metrics.client_left("stream" if self._relay.status is not None else "head")
         self._code = "client_left"
-        self._end()
+        self._end(self._plane.now())
 
     def pause(self) -> None:
         """The client reads slower than the worker writes: stop reading from the worker."""
@@ -270,13 +274,13 @@ class Exchange:
     def _unavailable(self, outcome: NoInstance) -> Problem:
         rejected = (*self._rejected, *outcome.rejected)
         why = "; ".join(f"{r.instance} {r.reason}" for r in rejected) or "it has no instances"
-        detail = f"{self._version_key[0]} {self._version_key[1]} cannot answer now: {why}."
+        detail = f"{' '.join(self._traffic.key)} cannot answer now: {why}."
         wait = retry_after_s(outcome.back_at, now=self._plane.now(), draw=self._plane.draw())
         return Problem(outcome.status, outcome.code, detail, rejected=rejected, retry_after_s=wait)
 
     def _failed(self, code: str, detail: str, *, status: int = 502) -> Problem:
-        detail = f"{self._version_key[0]} {self._version_key[1]} gave no usable answer: {detail}."
-        return Problem(status, code, detail, rejected=tuple(self._rejected), final=self._attempts > 1)
+        detail = f"{' '.join(self._traffic.key)} gave no usable answer: {detail}."
+        return Problem(status, code, detail, rejected=self._rejected, final=self._attempts > 1)
 
     def _answer(self, problem: Problem) -> None:
         route, generation = self._ticket.route, self._snapshot.generation
@@ -285,20 +289,20 @@ class Exchange:
         self._code = answer.code
         self._relay.keep_alive = self._relay.keep_alive and not self._plane.draining
         self._relay.own(answer, date=self._plane.date)
-        self._end()
+        self._end(self._plane.now())
         self._client.finished(keep_alive=self._relay.keep_alive)
 
     def _cut(self, code: str, detail: str, *, kind: str = "truncated") -> None:
         target = self._ticket.target
         self._code = code
-        self._plane.tally.stream_failed(*self._version_key, kind)
+        count(self._traffic.counts.streams_failed, kind)
         reset = self._relay.cut(code=code, detail=detail, family=target.family, path=target.path)
-        self._end()
+        self._end(self._plane.now())
         self._client.cut(reset=reset)
 
     # the end ------------------------------------------------------------------------------------------------------
 
-    def _end(self) -> None:
+    def _end(self, now: float) -> None:
         """Every exchange passes here once: places freed, one record written."""
         if self._done:
             return
@@ -306,18 +310,20 @@ class Exchange:
         plane = self._plane
         plane.exchanges.discard(self)
         if self._waiting:
-            plane.admission.leave(self._version_key, self)
-        self._times.ended_at = plane.now()
+            plane.admission.leave(self._traffic.key, self)
+        self._times.ended_at = now
         record = self._summary()
         # Let go of the attempt, which refers back: nothing is left for the garbage collector.
         attempt, self._attempt = self._attempt, None
         if attempt is not None:
             attempt.abort()
-        plane.tally.finished(record, upstream_s=self._times.upstream_s(attempt.sent_at if attempt else 0.0))
+        upstream_s = self._times.upstream_s(attempt.sent_at) if attempt is not None else 0.0
+        plane.metrics.finished(record, upstream_s=upstream_s, counts=self._traffic.counts)
         plane.record(record)
 
     def _summary(self) -> AccessRecord:
         route, attempt, relay = self._ticket.route, self._attempt, self._relay
+        model_id, version = self._traffic.key
         stated = self._checked.stated if self._checked is not None and relay.is_workers else None
         instance = attempt.instance if attempt is not None else None
         return AccessRecord(
@@ -325,9 +331,9 @@ class Exchange:
             request_id=self.request_id,
             method=self.request.method,
             path=self.request.path,
-            model_id=self._version_key[0],
+            model_id=model_id,
             requested=route.requested,
-            version=self._version_key[1],
+            version=version,
             route_reason=route.reason,
             dna=stated.dna if stated is not None else None,
             digest=stated.digest if stated is not None else None,
@@ -365,9 +371,9 @@ def answer_own(plane: DataPlane, client: Client, request: Request, answer: OwnAn
         code=answer.code,
         bytes_in=len(request.body),
         bytes_out=relay.bytes_out,
-        duration_ms=round((plane.now() - arrived_at) * 1000, 3),
+        duration_ms=milliseconds(plane.now() - arrived_at),
         client=client.peer,
     )
-    plane.tally.finished(record, upstream_s=0.0)
+    plane.metrics.finished(record)
     plane.record(record)
     client.finished(keep_alive=relay.keep_alive)

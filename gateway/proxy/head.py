@@ -13,7 +13,7 @@ from typing import NamedTuple
 import httptools
 
 from gateway.proxy.limits import Limits
-from gateway.proxy.problem import malformed, method_not_allowed, refuse
+from gateway.proxy.problem import malformed, method_not_allowed, refuse, websocket_refused
 from gateway.proxy.request import Header, Request
 
 _METHODS = {name.encode(): name for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")}
@@ -103,7 +103,7 @@ def _framing(said: dict[bytes, list[bytes]], version: str) -> tuple[int | None, 
     elif b"content-length" in said:
         length = _parse_length(said[b"content-length"])
     if b"upgrade" in said and any(b"websocket" in value.lower() for value in said[b"upgrade"]):
-        raise refuse(426, "bad_request", "WebSocket is not served here.")
+        raise websocket_refused()
     if version == "1.0" or b"expect" not in said:
         return length, False
     if [value.lower() for value in said[b"expect"]] != [b"100-continue"]:

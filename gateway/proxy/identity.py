@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from contracts.contract import Contract
 from contracts.terms import Enforcement, Verification
@@ -10,42 +10,49 @@ from contracts.verdict import Verdict, VerdictKind, judge
 from gateway.proxy.answer import AnswerHead
 from gateway.routing.snapshot import Instance, Snapshot
 from inference_dna import headers as names
-from inference_dna.canonical import Refused
 from inference_dna.digest import ALGORITHM, HEX_LENGTH
-from inference_dna.dna import RUNTIME_LENGTH, strand
+from inference_dna.dna import DNA_LENGTH, RUNTIME_LENGTH, Strands, is_dna
 from inference_dna.observation import Observation
 
-_NAMES = tuple(
+_DNA, _DIGEST, _INPUT_HASH, _MODEL_ID, _MODEL_VERSION, _ASSURANCE, _FORMAT = (
     name.encode()
     for name in (
         names.DNA, names.DIGEST, names.INPUT_HASH, names.MODEL_ID, names.MODEL_VERSION, names.ASSURANCE, names.FORMAT,
     )
 )  # fmt: skip
-"""In the order of `Stated`."""
 _IDENTITY_STEPS = frozenset({"ejected", "suspect", "unverified"})
 _SERVER_ERRORS = 500
 _MOST_REMEMBERED = 256
 
 
-Runtime = tuple[str | None, str | None]
-"""The half of the DNA that names the runtime, and the digest."""
-
-
-class Stated(NamedTuple):
+class Stated:
     """What an answer states of its worker, as it stood there; a name sent twice has its values joined with `, `."""
 
-    dna: str | None = None
-    digest: str | None = None
-    input_hash: str | None = None
-    model_id: str | None = None
-    version: str | None = None
-    assurance: str | None = None
-    format: str | None = None
+    __slots__ = ("assurance", "digest", "dna", "format", "input_hash", "model_id", "version")
+
+    def __init__(
+        self,
+        dna: str | None = None,
+        digest: str | None = None,
+        input_hash: str | None = None,
+        model_id: str | None = None,
+        version: str | None = None,
+        assurance: str | None = None,
+        format: str | None = None,
+    ) -> None:
+        self.dna = dna
+        self.digest = digest
+        self.input_hash = input_hash
+        self.model_id = model_id
+        self.version = version
+        self.assurance = assurance
+        self.format = format
 
     @property
-    def runtime(self) -> Runtime:
-        """What names the worker, whatever the input."""
-        return (self.dna[:RUNTIME_LENGTH] if self.dna is not None else None, self.digest)
+    def is_silent(self) -> bool:
+        """Nothing is stated at all."""
+        values = (self.dna, self.digest, self.input_hash, self.model_id, self.version, self.assurance, self.format)
+        return not any(values)
 
     def observed(self, http: int, *, dna_required: bool) -> Observation:
         """Make an observation of it."""
@@ -62,22 +69,78 @@ class Stated(NamedTuple):
         )
 
 
-class Checked(NamedTuple):
+class Match:
+    """What an answer that matched stated, but for what names its input: another that states the same matches too.
+
+    Attributes:
+        stated: All that the first such answer stated.
+        verdict: What it means.
+    """
+
+    __slots__ = (
+        "_assurance", "_digest", "_format", "_model_id", "_runtime", "_strands", "_version", "stated", "verdict",
+    )  # fmt: skip
+
+    def __init__(self, said: Mapping[bytes, bytes], stated: Stated, verdict: Verdict) -> None:
+        dna = said.get(_DNA)
+        self._digest = said.get(_DIGEST)
+        self._runtime = dna[:RUNTIME_LENGTH] if dna is not None else None
+        self._strands = Strands(stated.digest[len(ALGORITHM) :]) if stated.digest is not None else None
+        self._model_id, self._version = said.get(_MODEL_ID), said.get(_MODEL_VERSION)
+        self._assurance, self._format = said.get(_ASSURANCE), said.get(_FORMAT)
+        self.stated = stated
+        self.verdict = verdict
+
+    def read(self, said: Mapping[bytes, bytes]) -> Stated | None:
+        """Give what an answer of the same runtime states if it is no news; else None."""
+        dna, input_hash, first = said.get(_DNA), said.get(_INPUT_HASH), self.stated
+        if said.get(_MODEL_ID) != self._model_id or said.get(_MODEL_VERSION) != self._version:
+            return None
+        if said.get(_ASSURANCE) != self._assurance or said.get(_FORMAT) != self._format:
+            return None
+        if said.get(_DIGEST) != self._digest or not self._has_dna(dna, input_hash):
+            return None
+        return Stated(
+            _text(dna), first.digest, _text(input_hash), first.model_id, first.version, first.assurance, first.format
+        )
+
+    def _has_dna(self, dna: bytes | None, input_hash: bytes | None) -> bool:
+        """Say whether a DNA is of this runtime and, as far as that can be recomputed, of this input."""
+        if dna is None:
+            return self._runtime is None
+        if len(dna) != DNA_LENGTH or dna[:RUNTIME_LENGTH] != self._runtime:
+            return False
+        if self._strands is not None and input_hash is not None and len(input_hash) == HEX_LENGTH:
+            return self._strands.of(input_hash) == dna[RUNTIME_LENGTH:]
+        return is_dna(dna.decode("latin-1"))
+
+
+class Checked:
     """An answer's head, judged.
 
     Attributes:
         stated: What the worker stated.
-        observation: The same with its status; None where `is_known` says that it is nothing new.
+        observation: The same with its status; None where the answer is no news.
         verdict: What it means for the contract.
         withheld: Why nothing of the answer may go on; None where it may.
-        is_known: An earlier answer stated the same and matched.
+        match: What it matched, where it is no news or the first of its kind.
     """
 
-    stated: Stated
-    observation: Observation | None
-    verdict: Verdict
-    withheld: str | None
-    is_known: bool = False
+    __slots__ = ("match", "observation", "stated", "verdict", "withheld")
+
+    def __init__(
+        self,
+        stated: Stated,
+        observation: Observation | None,
+        verdict: Verdict,
+        withheld: str | None = None,
+        match: Match | None = None,
+    ) -> None:
+        self.stated = stated
+        self.observation = observation
+        self.verdict = verdict
+        self.withheld = withheld
+        self.match = match
 
 
 class AnswerJudge:
@@ -91,7 +154,8 @@ class AnswerJudge:
         self.contract = contract
         self._requires_dna = contract.verification is Verification.RESPONSE
         self._observes = contract.enforcement is Enforcement.OBSERVE
-        self._matches: dict[tuple[str | None, ...], Verdict] = {}
+        self._matches: dict[bytes | None, Match] = {}
+        """By what names the runtime, see `_named`."""
 
     def check(self, head: AnswerHead) -> Checked:
         """Judge one head.
@@ -99,64 +163,75 @@ class AnswerJudge:
         A 5xx says nothing of identity (dna.md section 10, row 3), but one that names another identity is withheld as
         well: no byte of another version goes to a client under any status.
         """
+        if head.status < _SERVER_ERRORS and not head.repeats_names:
+            match = self._matches.get(_named(head.said))
+            if match is not None:
+                known = match.read(head.said)
+                if known is not None:
+                    return Checked(known, None, match.verdict, match=match)
+        return self._judge(head)
+
+    def _judge(self, head: AnswerHead) -> Checked:
         stated = _stated(head)
-        key = _but_for_the_input(stated)
-        known = self._matches.get(key) if head.status < _SERVER_ERRORS else None
-        if known is not None and _strand_follows(stated):
-            return Checked(stated, None, known, None, is_known=True)
         seen = stated.observed(head.status, dna_required=self._requires_dna)
         verdict = judge(self.contract, seen)
         if verdict.kind is VerdictKind.MATCH:
-            if not verdict.notes:
-                self._remember(key, verdict)
-            return Checked(stated, seen, verdict, None)
+            return Checked(stated, seen, verdict, match=self._remember(head, stated, verdict))
         if self._observes:
-            return Checked(stated, seen, verdict, None)
+            return Checked(stated, seen, verdict)
         if verdict.kind is VerdictKind.ABSENT:
             return Checked(stated, seen, verdict, self._contradiction(head.status, stated))
         return Checked(stated, seen, verdict, verdict.reason)
 
-    def _remember(self, key: tuple[str | None, ...], verdict: Verdict) -> None:
+    def _remember(self, head: AnswerHead, stated: Stated, verdict: Verdict) -> Match | None:
+        """Remember a match that leaves nothing to remark and names nothing twice."""
+        if verdict.notes or head.repeats_names:
+            return None
         if len(self._matches) >= _MOST_REMEMBERED:
             self._matches.clear()
-        self._matches[key] = verdict
+        match = self._matches[_named(head.said)] = Match(head.said, stated, verdict)
+        return match
 
     def _contradiction(self, status: int, stated: Stated) -> str | None:
         """Say what a 5xx states that another identity would: it says nothing of the instance, and goes to nobody."""
-        if status < _SERVER_ERRORS or not any(stated):
+        if status < _SERVER_ERRORS or stated.is_silent:
             return None
         verdict = judge(self.contract, stated.observed(200, dna_required=False))
         return verdict.reason if verdict.kind in (VerdictKind.MISMATCH, VerdictKind.SUSPECT) else None
 
 
+def _named(said: Mapping[bytes, bytes]) -> bytes | None:
+    """Give what names the runtime: the digest, else the beginning of the DNA."""
+    digest = said.get(_DIGEST)
+    if digest is not None:
+        return digest
+    dna = said.get(_DNA)
+    return dna[:RUNTIME_LENGTH] if dna is not None else None
+
+
 def _stated(head: AnswerHead) -> Stated:
-    if head.repeats_names:
-        return _joined(head)
-    said = head.said.get
-    return Stated(*[value.decode("latin-1") if (value := said(name)) is not None else None for name in _NAMES])
+    """Read what a head states; one that states identity twice is malformed, never absent, so values are joined."""
+    said = _joined(head) if head.repeats_names else head.said
+    return Stated(
+        dna=_text(said.get(_DNA)),
+        digest=_text(said.get(_DIGEST)),
+        input_hash=_text(said.get(_INPUT_HASH)),
+        model_id=_text(said.get(_MODEL_ID)),
+        version=_text(said.get(_MODEL_VERSION)),
+        assurance=_text(said.get(_ASSURANCE)),
+        format=_text(said.get(_FORMAT)),
+    )
 
 
-def _joined(head: AnswerHead) -> Stated:
-    """Read a head in which a name is repeated: one that states identity twice is malformed, never absent."""
-    values = {name: [value for lower, _, value in head.headers if lower == name] for name in _NAMES}
-    return Stated(*[b", ".join(sent).decode("latin-1") if sent else None for sent in values.values()])
+def _joined(head: AnswerHead) -> dict[bytes, bytes]:
+    values: dict[bytes, list[bytes]] = {}
+    for name, _, value in head.headers:
+        values.setdefault(name, []).append(value)
+    return {name: b", ".join(sent) for name, sent in values.items()}
 
 
-def _but_for_the_input(seen: Stated) -> tuple[str | None, ...]:
-    dna = seen.dna
-    runtime = dna if dna is None or len(dna) != 2 * RUNTIME_LENGTH else dna[:RUNTIME_LENGTH]
-    return (runtime, seen.digest, seen.model_id, seen.version, seen.assurance, seen.format)
-
-
-def _strand_follows(seen: Stated) -> bool:
-    """Say whether the second half of the DNA is that of the input hash, as far as it can be recomputed."""
-    digest, dna, input_hash = seen.digest, seen.dna, seen.input_hash
-    if digest is None or dna is None or input_hash is None or len(input_hash) != HEX_LENGTH:
-        return dna is None or not dna[RUNTIME_LENGTH:].strip("0123456789abcdef")
-    try:
-        return strand(digest[len(ALGORITHM) :], input_hash) == dna[RUNTIME_LENGTH:]
-    except Refused:
-        return False
+def _text(value: bytes | None) -> str | None:
+    return value.decode("latin-1") if value is not None else None
 
 
 def lost_trust(instance: Instance, snapshot: Snapshot) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -38,5 +39,8 @@ class Limits:
     stream_buffer_low: int = 16 * KIB
     max_pipelined_bytes: int = 64 * KIB
     max_connections: int = 10_000
+    max_connections_per_address: int = 1000
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Peers whose forwarding headers are extended in place of replaced."""
     drain_deadline_s: float = 60.0
     drain_accept_s: float = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote
 
 from contracts.terms import Status
 from gateway.proxy.problem import Family, refuse
@@ -30,8 +30,9 @@ def local_answer(request: Request, target: Target, snapshot: Snapshot, *, ready:
         Refused: The path is ours and names something that does not exist.
     """
     path = target.path
-    if b"health" in path.lower() or b"%" in path:
-        _refuse_healthz(path)
+    if target.is_healthz:
+        detail = "/healthz is between gateway and worker; ask /livez or /readyz."
+        raise refuse(404, "path_not_found", detail, close=False)
     if target.selectors and target.family is not Family.OPEN_INFERENCE:
         return None
     if request.method not in _ANSWERED_METHODS:
@@ -45,13 +46,6 @@ def local_answer(request: Request, target: Target, snapshot: Snapshot, *, ready:
     if target.family is Family.OPEN_INFERENCE:
         return _open_inference(path, target, snapshot, ready=ready)
     return None
-
-
-def _refuse_healthz(path: bytes) -> None:
-    """Keep clients from the workers' health page, under any spelling of its path (dna.md section 6)."""
-    if unquote_to_bytes(path).strip(b"/") == b"healthz":
-        detail = "/healthz is between gateway and worker; ask /livez or /readyz."
-        raise refuse(404, "path_not_found", detail, close=False)
 
 
 def _readiness(ready: bool) -> LocalAnswer:

@@ -10,7 +10,8 @@ from gateway.proxy.target import Target
 from gateway.routing.snapshot import Instance
 
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-_LINES = b"%b%bx-forwarded-for: %b\r\nx-forwarded-proto: http\r\nvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n"
+_LINES = b"%b%b%bvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n"
+_FORWARDED = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\n"
 
 
 def request_line(request: Request, target: Target, instance: Instance) -> bytes:
@@ -24,20 +25,35 @@ def outgoing_body(request: Request, asking: Asking) -> bytes:
     return without_selector(request.body, asking.envelope)
 
 
-def outgoing_lines(request: Request, body: bytes, *, request_id: str, peer: str) -> bytes:
+def outgoing_lines(request: Request, body: bytes, *, request_id: str, peer: str, is_trusted: bool) -> bytes:
     """Encode the header lines behind the request line and `Host`, ours last, and the empty line.
 
     The same for every attempt: second attempts are built from the originals.
+
+    Args:
+        request: The request.
+        body: Its body, as the worker gets it.
+        request_id: The client's or ours.
+        peer: Address of the client.
+        is_trusted: It is a proxy whose forwarding headers are extended in place of replaced.
     """
     length = b"" if not body and request.method in _BODYLESS else b"content-length: %d\r\n" % len(body)
-    return _LINES % (_fixed_lines(request), length, peer.encode("latin-1"), request_id.encode("ascii"))
+    forwarded = _extended(request, peer.encode()) if is_trusted else _FORWARDED % (peer.encode(), b"http")
+    return _LINES % (_fixed_lines(request, is_trusted), length, forwarded, request_id.encode("ascii"))
 
 
-def _fixed_lines(request: Request) -> bytes:
+def _extended(request: Request, peer: bytes) -> bytes:
+    """Go on with what a trusted proxy says of its own client: one line for all that were sent."""
+    chain = b", ".join([*request.all(b"x-forwarded-for"), peer])
+    return _FORWARDED % (chain, request.one(b"x-forwarded-proto") or b"http")
+
+
+def _fixed_lines(request: Request, is_trusted: bool) -> bytes:
     """Give the lines that depend on the head alone; worked out once for all requests that repeat it."""
     lines = request.facts.lines_for_worker
     if lines is None:
-        host = request.one(b"host")
+        said = request.one(b"x-forwarded-host") if is_trusted else None
+        host = said if said is not None else request.one(b"host")
         forwarded_host = b"" if host is None else b"x-forwarded-host: %b\r\n" % host
         lines = request.facts.lines_for_worker = for_worker(request.headers) + forwarded_host
     return lines

@@ -48,6 +48,8 @@ def from_problem(problem: Problem, known: Known, *, family: Family, path: str) -
         lines += b"retry-after: %d\r\n" % problem.retry_after_s
     if problem.allow is not None:
         lines += b"allow: %b\r\n" % problem.allow.encode()
+    if problem.upgrade is not None:
+        lines += b"connection: upgrade\r\nupgrade: %b\r\n" % problem.upgrade.encode()
     if problem.final:
         lines += b"x-should-retry: false\r\n"
     return OwnAnswer(problem.status, lines, body, known, problem.code)

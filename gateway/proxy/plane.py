@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from contracts.contract import Contract
@@ -13,12 +12,15 @@ from contracts.verdict import Verdict
 from gateway.health.liveness import ExchangeOutcome
 from gateway.health.retry_budget import BudgetSettings, RetryBudget, withdraw
 from gateway.proxy.admission import Admission, VersionKey
-from gateway.proxy.identity import AnswerJudge, Runtime
+from gateway.proxy.identity import AnswerJudge, Match
 from gateway.proxy.limits import Limits
+from gateway.proxy.peers import Peers
 from gateway.proxy.pool import Address, Pool
-from gateway.proxy.stamps import http_date
+from gateway.proxy.stamps import StampKey, http_date
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
 from gateway.telemetry.access import AccessRecord
+from gateway.telemetry.counts import VersionCounts
+from gateway.telemetry.metrics import Metrics
 from inference_dna.observation import Observation
 
 if TYPE_CHECKING:
@@ -34,88 +36,53 @@ class Report(Protocol):
     ) -> None:
         """The head of an answer was judged."""
 
-    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
-        """An answer stated once more what the one before it stated, and matched."""
-
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         """A real request ended, as liveness sees it."""
 
-    def canary_returned(self, model_id: str, version: str) -> None:
-        """A canary had no verified instance: its request went to the default."""
+
+class Traffic:
+    """What the data plane keeps of one version.
+
+    Attributes:
+        key: Model id and printed version.
+        counts: What is counted of it.
+        judge: Judges answers by the newest contract seen.
+        budget: Its repeats.
+        stamps: Encoded already, by what was asked and why it was chosen (`stamps.py`).
+    """
+
+    __slots__ = ("budget", "counts", "judge", "key", "stamps")
+
+    def __init__(self, key: VersionKey, counts: VersionCounts, contract: Contract) -> None:
+        self.key = key
+        self.counts = counts
+        self.judge = AnswerJudge(contract)
+        self.budget = RetryBudget()
+        self.stamps: dict[StampKey, bytes] = {}
 
 
-class Tally(Protocol):
-    """Who counts (the metrics)."""
-
-    def finished(self, record: AccessRecord, *, upstream_s: float) -> None:
-        """A request ended; `upstream_s` of its time was the worker's."""
-
-    def started(self, model_id: str, version: str) -> None:
-        """A request of a version went into flight."""
-
-    def ended(self, model_id: str, version: str) -> None:
-        """It came out of flight."""
-
-    def upstream_error(self, model_id: str, version: str, kind: str) -> None:
-        """An attempt failed."""
-
-    def attempt(self, model_id: str, version: str) -> None:
-        """An attempt was made."""
-
-    def stale_reuse(self, model_id: str, version: str) -> None:
-        """A kept connection was stale; the request went out once more on a fresh one."""
-
-    def budget_exhausted(self, model_id: str, version: str) -> None:
-        """A repeat was refused for want of budget."""
-
-    def refused(self, kind: str) -> None:
-        """A request was refused for its framing or a limit."""
-
-    def trailers_dropped(self, count: int) -> None:
-        """Trailers of a request were dropped."""
-
-    def stream_failed(self, model_id: str, version: str, kind: str) -> None:
-        """An answer was cut after its head."""
-
-    def client_left(self, phase: str) -> None:
-        """A client left before its answer was complete."""
-
-
-@dataclass(slots=True)
 class Destination:
     """What the data plane keeps of one instance.
 
     Attributes:
         pool: Its connections.
         traffic: Of its version.
+        address: Where the connections go.
         boot_id: Start of the worker that the connections belong to.
-        settled: Runtime that the last answer stated, where it matched and nothing changed since: another one that
-            states the same says nothing new of identity.
+        settled: What the last answer stated, where it matched and nothing changed since: another one that states the
+            same says nothing new of identity.
         is_failing: A request failed and none succeeded since: a success would say something new of liveness.
     """
 
-    pool: Pool
-    traffic: Traffic
-    boot_id: str | None
-    settled: Runtime | None = None
-    is_failing: bool = False
+    __slots__ = ("address", "boot_id", "is_failing", "pool", "settled", "traffic")
 
-
-@dataclass(slots=True)
-class Traffic:
-    """What the data plane keeps of one version.
-
-    Attributes:
-        key: Model id and printed version.
-        judge: Judges answers by the newest contract seen.
-        in_flight: Requests with its instances.
-        budget: Its repeats.
-    """
-
-    key: VersionKey
-    judge: AnswerJudge
-    in_flight: int = 0
-    budget: RetryBudget = field(default_factory=RetryBudget)
+    def __init__(self, pool: Pool, traffic: Traffic, instance: Instance) -> None:
+        self.pool = pool
+        self.traffic = traffic
+        self.address = instance.address
+        self.boot_id = instance.boot_id
+        self.settled: Match | None = None
+        self.is_failing = False
 
 
 class DataPlane:
@@ -126,7 +93,7 @@ class DataPlane:
         *,
         snapshot: Callable[[], Snapshot],
         report: Report,
-        tally: Tally,
+        metrics: Metrics,
         record: Callable[[AccessRecord], None],
         limits: Limits,
         budget: BudgetSettings,
@@ -136,10 +103,11 @@ class DataPlane:
         draw: Callable[[], float],
         new_request_id: Callable[[], str],
         has_documents: Callable[[], bool],
+        tls: ssl.SSLContext,
     ) -> None:
         self.snapshot = snapshot
         self.report = report
-        self.tally = tally
+        self.metrics = metrics
         self.record = record
         self.limits = limits
         self.now = now
@@ -152,34 +120,42 @@ class DataPlane:
         self.admission = Admission(floor=limits.admission_queue_floor, wait_s=limits.admission_wait_s)
         self.exchanges: set[Exchange] = set()
         self.connections: set[DataProtocol] = set()
+        self.least_max_body = self.most_max_body = limits.max_body
+        """Smallest and largest limit of a body that any version has."""
+        self.peers = Peers(limits.trusted_proxies, limits.max_connections_per_address)
         self.buffered = 0
         self.draining = False
         self.date = http_date(wall())
         self._destinations: dict[tuple[str, str, str], Destination] = {}
         self._traffic: dict[VersionKey, Traffic] = {}
         self._dials: set[asyncio.Task[None]] = set()
-        self._tls: ssl.SSLContext | None = None
+        self._tls = tls
 
     # instances ----------------------------------------------------------------------------------------------------
+
+    def traffic(self, key: VersionKey, contract: Contract) -> Traffic:
+        """Find what is kept of a version."""
+        known = self._traffic.get(key)
+        if known is None:
+            known = self._traffic[key] = Traffic(key, self.metrics.of(*key), contract)
+        return known
 
     def destination(self, instance: Instance, contract: Contract) -> Destination:
         """Find what is kept of an instance; connections to an earlier start of it (`boot_id`) are not reused."""
         known = self._destinations.get(instance.key)
-        if known is None:
-            address = Address(instance.host, instance.port, self._tls_context() if instance.tls else None)
-            pool = Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
-            known = Destination(pool, self._traffic_of(instance.key[:2], contract), instance.boot_id)
+        if known is None or known.address != instance.address:
+            if known is not None:
+                known.pool.close()
+            known = Destination(self._pool(instance), self.traffic(instance.key[:2], contract), instance)
             self._destinations[instance.key] = known
         elif known.boot_id != instance.boot_id:
             known.pool.drop_idle()
             known.boot_id = instance.boot_id
         return known
 
-    def _traffic_of(self, key: VersionKey, contract: Contract) -> Traffic:
-        traffic = self._traffic.get(key)
-        if traffic is None:
-            traffic = self._traffic[key] = Traffic(key, AnswerJudge(contract))
-        return traffic
+    def _pool(self, instance: Instance) -> Pool:
+        address = Address(instance.address, instance.port, self._tls if instance.tls else None, instance.host)
+        return Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
 
     def in_flight(self, instance: Instance) -> int:
         """Requests an instance has in flight."""
@@ -189,22 +165,21 @@ class DataPlane:
     def occupy(self, destination: Destination) -> None:
         """Count a request into flight."""
         destination.pool.in_flight += 1
-        destination.traffic.in_flight += 1
-        self.tally.started(*destination.traffic.key)
+        destination.traffic.counts.in_flight += 1
 
     def release(self, destination: Destination) -> None:
         """Count a request out of flight and let one that waits have the room."""
         destination.pool.in_flight -= 1
         traffic = destination.traffic
-        traffic.in_flight -= 1
-        self.tally.ended(*traffic.key)
-        self.admission.freed(traffic.key, now=self.now())
+        traffic.counts.in_flight -= 1
+        if not self.admission.is_empty(traffic.key):
+            self.admission.freed(traffic.key, now=self.now())
 
     def may_repeat(self, traffic: Traffic) -> bool:
         """Take a repeat out of a version's budget; say no where it is spent."""
-        budget = withdraw(traffic.budget, in_flight=traffic.in_flight, now=self.now(), settings=self._budget)
+        budget = withdraw(traffic.budget, in_flight=traffic.counts.in_flight, now=self.now(), settings=self._budget)
         if budget is None:
-            self.tally.budget_exhausted(*traffic.key)
+            traffic.counts.budget_exhausted += 1
             return False
         traffic.budget = budget
         return True
@@ -223,13 +198,17 @@ class DataPlane:
     def documents_changed(self) -> None:
         """A new generation is in force: let go of instances that left, let every waiting request look."""
         snapshot = self.snapshot()
-        known = {i.key for model in snapshot.models.values() for view in model.ranked for i in view.instances}
-        for gone in [key for key in self._destinations if key not in known]:
+        versions = {(model.model_id, str(version)) for model in snapshot.models.values() for version in model.versions}
+        instances = {i.key for model in snapshot.models.values() for view in model.ranked for i in view.instances}
+        for gone in [key for key in self._destinations if key not in instances]:
             self._destinations.pop(gone).pool.close()
         for destination in self._destinations.values():
             destination.settled = None
-        for key in [key for key in self._traffic if key not in {known_key[:2] for known_key in known}]:
-            del self._traffic[key]
+        for left in [key for key in self._traffic if key not in versions]:
+            del self._traffic[left]
+        stated = [view.contract.limits.max_body_bytes for model in snapshot.models.values() for view in model.ranked]
+        limits = [limit or self.limits.max_body for limit in stated] + [self.limits.max_body]
+        self.least_max_body, self.most_max_body = min(limits), max(limits)
         for version in self.admission.versions():
             self.admission.recheck(version)
 
@@ -263,23 +242,20 @@ class DataPlane:
         return self._has_documents() and not self.draining
 
     def is_busy(self) -> bool:
-        """Requests are in flight or being read."""
-        return bool(self.exchanges) or any(connection.is_reading for connection in self.connections)
+        """Requests are in flight or being read, or a client has yet to take the rest of an answer."""
+        return bool(self.exchanges) or any(each.is_reading or each.is_owed for each in self.connections)
 
     def capacity(self, view: VersionView) -> int:
         """Room of a version's ready instances together."""
         return sum(instance.max_in_flight for instance in view.ready)
 
     def close(self) -> None:
-        """Cut what is still open."""
+        """Cut what is still open; whoever is owed the rest of an answer must not take what came for all of it."""
+        for connection in [each for each in self.connections if each.is_owed]:
+            connection.cut(reset=True)
         for exchange in list(self.exchanges):
             exchange.cut_for_shutdown()
         for connection in list(self.connections):
             connection.close()
         for destination in self._destinations.values():
             destination.pool.close()
-
-    def _tls_context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-        return self._tls

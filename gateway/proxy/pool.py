@@ -21,11 +21,19 @@ _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errn
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to dial: literal host or name, port, and a TLS context where the worker speaks it."""
+    """Where to dial.
 
-    host: str
+    Attributes:
+        literal: Address, never a name.
+        port: Port.
+        tls: Context where the worker speaks TLS.
+        name: What its certificate must bear.
+    """
+
+    literal: str
     port: int
     tls: ssl.SSLContext | None = None
+    name: str | None = None
 
 
 class Pool:
@@ -75,10 +83,11 @@ class Pool:
         """
         async with asyncio.timeout(timeout_s):
             _, connection = await self._loop.create_connection(
-                lambda: UpstreamConnection(self, self._limits),
-                self._address.host,
+                lambda: UpstreamConnection(self, self._limits),  # type: ignore[type-var]
+                self._address.literal,
                 self._address.port,
                 ssl=self._address.tls,
+                server_hostname=self._address.name if self._address.tls is not None else None,
             )
         if connection.transport is None or connection.transport.is_closing():
             # Its end was told before anybody listened: a request written now would wait for an answer in vain.

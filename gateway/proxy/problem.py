@@ -67,6 +67,7 @@ class Problem:
         successor: Version to move to, where the contract names one.
         retry_after_s: Whole seconds for `Retry-After`; None leaves the header out.
         allow: Methods for `Allow` (405 only).
+        upgrade: Protocol for `Upgrade` (426 only).
         final: A second attempt was made: tells SDKs not to multiply attempts (`x-should-retry: false`).
     """
 
@@ -78,6 +79,7 @@ class Problem:
     successor: Version | None = None
     retry_after_s: int | None = None
     allow: str | None = None
+    upgrade: str | None = None
     final: bool = False
 
 
@@ -103,6 +105,11 @@ def malformed(detail: str) -> Refused:
 def method_not_allowed(method: str) -> Refused:
     """Make the refusal of a method that is not served."""
     return Refused(Problem(405, "method_not_allowed", f"{method} is not served here.", allow=METHODS), close=True)
+
+
+def websocket_refused() -> Refused:
+    """Make the refusal of a WebSocket: it is told what is spoken here (RFC 9110 section 15.5.22)."""
+    return Refused(Problem(426, "bad_request", "WebSocket is not served here.", upgrade="HTTP/1.1"), close=True)
 
 
 def document(problem: Problem, *, family: Family, request_id: str, path: str) -> dict[str, Any]:

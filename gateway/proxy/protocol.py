@@ -16,6 +16,7 @@ from gateway.proxy.decide import decide
 from gateway.proxy.early import early_refusal
 from gateway.proxy.exchange import Exchange, answer_own
 from gateway.proxy.own import Known, OwnAnswer, from_problem
+from gateway.proxy.peers import UNKNOWN
 from gateway.proxy.plane import DataPlane
 from gateway.proxy.problem import Family, Problem, Refused
 from gateway.proxy.reader import RequestReader
@@ -27,8 +28,11 @@ _AT_ONCE = 32
 """Pipelined requests that are answered before other connections have their turn."""
 
 
-class DataProtocol(asyncio.Protocol):
-    """One client connection."""
+class DataProtocol:
+    """One client connection.
+
+    An `asyncio.Protocol` by its methods, not by descent: only so can the class be compiled (ADR 9).
+    """
 
     def __init__(self, plane: DataPlane, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         # uvicorn's constructor signature (its protocol classes are interchangeable); `plane` is bound ahead.
@@ -40,7 +44,7 @@ class DataProtocol(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._pending = b""
         self._held = 0
-        self._pumping = self._overflowed = self._continued = self._full = False
+        self._pumping = self._overflowed = self._looked = self._full = False
         self._unsent = 0
         self._unsent_since = 0.0
         self._lingering_since: float | None = None
@@ -48,7 +52,8 @@ class DataProtocol(asyncio.Protocol):
         self._made_at = self._quiet_since = self._head_since = 0.0
         self._served = False
         self._keepalive_s = plane.limits.client_keepalive_s * (0.9 + 0.2 * plane.draw())
-        self.peer = "-"
+        self.peer = UNKNOWN
+        self.is_trusted = False
 
     # asyncio's side -----------------------------------------------------------------------------------------------
 
@@ -56,13 +61,18 @@ class DataProtocol(asyncio.Protocol):
         """Take a connection, unless there are too many."""
         plane = self._plane
         if len(plane.connections) >= plane.limits.max_connections:
-            plane.tally.refused("connections")
+            plane.metrics.refused("connections")
             cast(asyncio.Transport, transport).abort()
             return
+        address = transport.get_extra_info("peername")
+        peer = str(address[0]) if isinstance(address, tuple) else UNKNOWN
+        if not plane.peers.admit(peer):
+            plane.metrics.refused("connections")
+            cast(asyncio.Transport, transport).abort()
+            return
+        self.peer, self.is_trusted = peer, plane.peers.is_trusted(peer)
         self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's are no subclass of it
         transport.set_write_buffer_limits(high=plane.limits.stream_buffer_high, low=plane.limits.stream_buffer_low)
-        address = transport.get_extra_info("peername")
-        self.peer = str(address[0]) if isinstance(address, tuple) else "-"
         self._made_at = self._quiet_since = plane.now()
         plane.connections.add(self)
         self._siblings.add(self)
@@ -88,14 +98,16 @@ class DataProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop whatever was done for this client."""
-        self._plane.connections.discard(self)
+        if self in self._plane.connections:
+            self._plane.connections.discard(self)
+            self._plane.peers.leave(self.peer)
         self._siblings.discard(self)
         self._pending = b""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.client_left()
         elif self._reader.body_bytes:
-            self._plane.tally.client_left("body")
+            self._plane.metrics.client_left("body")
         self._hold(0)
 
     def pause_writing(self) -> None:
@@ -116,6 +128,11 @@ class DataProtocol(asyncio.Protocol):
     def is_reading(self) -> bool:
         """A request has begun to arrive."""
         return self._exchange is None and not self._reader.idle and self._lingering_since is None
+
+    @property
+    def is_owed(self) -> bool:
+        """An answer is complete, but its client has not taken all of it from us."""
+        return self._exchange is None and self._transport is not None and self._transport.get_write_buffer_size() > 0
 
     def shutdown(self) -> None:
         """Close an idle connection now; a busy one ends with its answer, which says so."""
@@ -145,6 +162,7 @@ class DataProtocol(asyncio.Protocol):
         reader, now = self._reader, self._plane.now()
         if reader.idle:
             self._head_since = now
+            reader.max_body = self._plane.most_max_body
         self._quiet_since = now
         try:
             request = reader.feed(data)
@@ -152,8 +170,8 @@ class DataProtocol(asyncio.Protocol):
             if request is None:
                 if self._overflowed:
                     self._linger()
-                else:
-                    self._continue_if_expected()
+                elif reader.in_body:
+                    self._look_ahead()
                 return
         except Refused as refused:
             self._refuse(refused)
@@ -161,12 +179,12 @@ class DataProtocol(asyncio.Protocol):
         self._pending = reader.rest + self._pending
         reader.rest = b""
         if reader.trailers:
-            self._plane.tally.trailers_dropped(reader.trailers)
+            self._plane.metrics.trailers_dropped(reader.trailers)
             reader.trailers = 0
         if self._overflowed or now - self._made_at > self._plane.limits.client_max_age_s:
             request.keep_alive = False
         self._served = True
-        self._continued = False
+        self._looked = False
         self._serve(request, now)
 
     def _serve(self, request: Request, now: float) -> None:
@@ -174,7 +192,13 @@ class DataProtocol(asyncio.Protocol):
         plane = self._plane
         request_id = own_id(request) or plane.new_request_id()
         decision = decide(
-            request, plane.snapshot(), request_id=request_id, ready=plane.ready(), now=now, draw=plane.draw()
+            request,
+            plane.snapshot(),
+            request_id=request_id,
+            ready=plane.ready(),
+            max_body=plane.limits.max_body,
+            now=now,
+            draw=plane.draw(),
         )
         if isinstance(decision, OwnAnswer):
             answer_own(plane, self, request, decision, arrived_at=now)
@@ -195,21 +219,31 @@ class DataProtocol(asyncio.Protocol):
             problem = Problem(429, "saturated", "Too many request bodies are held at once.", retry_after_s=1)
             raise Refused(problem, close=True)
 
-    def _continue_if_expected(self) -> None:
-        """Write `100 Continue` once, when the head alone refuses nothing and no byte of the body has come."""
-        reader = self._reader
-        if not reader.expects_continue or self._continued or reader.body_bytes or reader.head is None:
+    def _look_ahead(self) -> None:
+        """Once a request: refuse what its head alone refuses before more of the body comes, or ask for the body.
+
+        `100 Continue` is written only where no byte of the body has come.
+
+        Raises:
+            Refused: Whatever the body says.
+        """
+        reader, plane = self._reader, self._plane
+        if self._looked or reader.head is None:
             return
-        self._continued = True
-        problem = early_refusal(self._plane, reader.head)
+        self._looked = True
+        is_awaited = reader.expects_continue and not reader.body_bytes
+        if not is_awaited and reader.declared <= plane.least_max_body:
+            return
+        problem = early_refusal(plane, reader.head, reader.declared)
         if problem is not None:
             raise Refused(problem, close=True)
-        self.write(_CONTINUE)
+        if is_awaited:
+            self.write(_CONTINUE)
 
     def _refuse(self, refused: Refused) -> None:
         """Answer a request that was not read to its end; nothing after it is read as a request."""
         problem, plane = refused.problem, self._plane
-        plane.tally.refused(problem.code)
+        plane.metrics.refused(problem.code)
         method, target = self._reader.begun
         request = Request(method, target, "1.1", [], keep_alive=False)
         known = Known(plane.new_request_id(), plane.snapshot().generation)

@@ -24,11 +24,12 @@ class RequestReader:
 
     `feed` takes bytes and gives a request once it is complete; bytes behind it wait in `rest`. Raises `Refused`; after
     a refusal with `close` the reader must not be fed again. `head` is the open request while its body is missing.
+    `max_body` may be changed between two requests.
     """
 
     __slots__ = (
-        "_body", "_chunks", "_cutter", "_last", "_last_raw", "_limits", "_remaining", "expects_continue", "head",
-        "max_body", "rest", "trailers",
+        "_body", "_chunks", "_cutter", "_declared", "_last", "_last_raw", "_limits", "_remaining", "expects_continue",
+        "head", "max_body", "rest", "trailers",
     )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
@@ -46,7 +47,7 @@ class RequestReader:
         self.expects_continue = False
         self._chunks: ChunkDecoder | None = None
         self._body: bytearray | None = None
-        self._remaining = 0
+        self._remaining = self._declared = 0
 
     @property
     def idle(self) -> bool:
@@ -72,6 +73,11 @@ class RequestReader:
         return (line[1].decode("ascii"), line[2]) if line is not None else ("-", b"")
 
     @property
+    def declared(self) -> int:
+        """Length of the open request's body as its head states it; 0 where it comes in chunks."""
+        return self._declared
+
+    @property
     def body_bytes(self) -> int:
         """Body bytes of the open request held so far."""
         body = self._body if self._chunks is None else self._chunks.body
@@ -85,7 +91,7 @@ class RequestReader:
         """
         if self.head is None:
             data = self._again(data) if data.startswith(self._last_raw) else self._read_head(data)
-            if self.head is None:
+            if not self.in_body:
                 return None
         return self._read_length(data) if self._chunks is None else self._read_chunks(self._chunks, data)
 
@@ -118,7 +124,7 @@ class RequestReader:
         if head.length is None:
             self._chunks = ChunkDecoder(self._limits, max_body=self.max_body)
         else:
-            self._remaining = head.length
+            self._remaining = self._declared = head.length
         first = head.request
         self.head = Request(
             first.method, first.target, first.version, first.headers, first.keep_alive, b"", first.facts

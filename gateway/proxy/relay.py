@@ -22,6 +22,8 @@ class Client(Protocol):
     """The client's side of a connection."""
 
     peer: str
+    is_trusted: bool
+    """A proxy before the gateway whose forwarding headers are believed."""
 
     def write(self, data: bytes) -> None:
         """Write bytes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,29 +17,41 @@ class Facts:
     Requests of one connection that repeat a head byte for byte share it: most clients say the same over and over.
     """
 
-    __slots__ = ("lines_for_worker", "own_id", "said", "target")
+    __slots__ = ("lines_for_worker", "own_id", "path", "said", "target")
 
     def __init__(self) -> None:
         self.target: Target | None = None
         self.said: dict[bytes, bytes] | None = None
         self.lines_for_worker: bytes | None = None
         self.own_id: str | None = None
+        self.path: str | None = None
 
 
-@dataclass(slots=True)
 class Request:
     """A request from its first byte to its last.
 
     `body` is empty until the message is complete. Header lines with `_` in their name are already gone.
     """
 
-    method: str
-    target: bytes
-    version: str
-    headers: list[Header]
-    keep_alive: bool
-    body: bytes = b""
-    facts: Facts = field(default_factory=Facts, repr=False, compare=False)
+    __slots__ = ("body", "facts", "headers", "keep_alive", "method", "target", "version")
+
+    def __init__(
+        self,
+        method: str,
+        target: bytes,
+        version: str,
+        headers: list[Header],
+        keep_alive: bool,
+        body: bytes = b"",
+        facts: Facts | None = None,
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.version = version
+        self.headers = headers
+        self.keep_alive = keep_alive
+        self.body = body
+        self.facts = facts if facts is not None else Facts()
 
     def one(self, name: bytes) -> bytes | None:
         """Give the value of the only line of that name; None where there is none, the first where several agree."""
@@ -56,7 +67,10 @@ class Request:
     @property
     def path(self) -> str:
         """The target without its query, for logs and problem documents."""
-        return self.target.partition(b"?")[0].decode("latin-1")
+        path = self.facts.path
+        if path is None:
+            path = self.facts.path = self.target.partition(b"?")[0].decode("latin-1")
+        return path
 
 
 _ID_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"

@@ -17,18 +17,34 @@ INPUT_HASH_SHOWN = 12
 _HEADER_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%") + " %"
 
 
-def route_stamps(route: Resolution, *, attempts: int, request_id: str) -> bytes:
-    """Encode the stamps of a request whose version is resolved."""
-    return _version_stamps(
-        route.model.model_id, route.view.version, route.requested, route.reason, route.generation
-    ) + (b"x-route-attempts: %d\r\nx-request-id: %b\r\n" % (attempts, request_id.encode()))
+StampKey = tuple[str, str, int]
+"""Selector as sent, reason, generation: with the version they decide `route_stamps`."""
+_MOST_REMEMBERED = 256
 
 
-@lru_cache(maxsize=4096)
-def _version_stamps(model_id: str, version: Version, requested: str, reason: str, generation: int) -> bytes:
+def route_stamps(route: Resolution, known: dict[StampKey, bytes], *, attempts: int, request_id: str) -> bytes:
+    """Encode the stamps of a request whose version is resolved.
+
+    Args:
+        route: How it was resolved.
+        known: Remembers what is encoded already for this version.
+        attempts: How many instances were asked.
+        request_id: The client's or ours.
+    """
+    key = (route.requested, route.reason, route.generation)
+    lines = known.get(key)
+    if lines is None:
+        if len(known) >= _MOST_REMEMBERED:
+            known.clear()
+        lines = known[key] = _version_stamps(route)
+    return b"%bx-route-attempts: %d\r\nx-request-id: %b\r\n" % (lines, attempts, request_id.encode())
+
+
+def _version_stamps(route: Resolution) -> bytes:
     return (
-        f"x-model-id: {_safe(model_id)}\r\nx-model-version: {version}\r\nx-model-requested: {_safe(requested)}\r\n"
-        f"x-route-reason: {reason}\r\nx-config-generation: {generation}\r\n"
+        f"x-model-id: {_safe(route.model.model_id)}\r\nx-model-version: {route.view.version}\r\n"
+        f"x-model-requested: {_safe(route.requested)}\r\nx-route-reason: {route.reason}\r\n"
+        f"x-config-generation: {route.generation}\r\n"
     ).encode("ascii")
 
 
@@ -63,13 +79,20 @@ def worker_stamps(stated: Stated, assurance: str | None) -> bytes:
 
     Only well-formed values are repeated; `assurance` is the weaker of the worker's word and how it could be compared.
     """
+    dna, input_hash, lines = stated.dna, stated.input_hash, _lasting_stamps(stated.digest, assurance)
+    if dna is not None and _is_token(dna):
+        lines = b"x-inference-dna: %b\r\n%b" % (dna.encode(), lines)
+    if input_hash and _is_token(input_hash):
+        lines += b"x-inference-input-hash: %b\r\n" % input_hash[:INPUT_HASH_SHOWN].encode()
+    return lines
+
+
+@lru_cache(maxsize=1024)
+def _lasting_stamps(digest: str | None, assurance: str | None) -> bytes:
+    """Encode what a worker states on every answer alike."""
     lines = b""
-    if stated.dna is not None and _is_token(stated.dna):
-        lines += b"x-inference-dna: %b\r\n" % stated.dna.encode()
-    if stated.digest is not None and _is_token(stated.digest):
-        lines += b"x-inference-digest: %b\r\n" % stated.digest.encode()
-    if stated.input_hash and _is_token(stated.input_hash):
-        lines += b"x-inference-input-hash: %b\r\n" % stated.input_hash[:INPUT_HASH_SHOWN].encode()
+    if digest is not None and _is_token(digest):
+        lines += b"x-inference-digest: %b\r\n" % digest.encode()
     if assurance is not None:
         lines += b"x-inference-assurance: %b\r\n" % assurance.encode()
     return lines
@@ -100,7 +123,7 @@ def _http_date(moment: datetime) -> str:
 
 
 def _is_token(text: str) -> bool:
-    return text.isascii() and text.replace(":", "").replace("-", "").isalnum()
+    return text.isascii() and (text.isalnum() or text.replace(":", "").replace("-", "").isalnum())
 
 
 def _safe(text: str) -> str:

@@ -27,6 +27,7 @@ class Target:
         family: Decides the form of errors and which listings we answer.
         selectors: Selectors the path carries, as sent (the leading version, `/versions/<v>`).
         model_id: The model the path names, decoded; None where it names none.
+        is_healthz: The workers' health page, under any spelling: not for clients (dna.md section 6).
         rest: For Open Inference paths, what follows the model and version: `infer`, `ready`, `` and the like.
     """
 
@@ -36,6 +37,7 @@ class Target:
     selectors: tuple[str, ...] = ()
     model_id: str | None = None
     rest: str | None = None
+    is_healthz: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -62,7 +64,8 @@ def parse_target(raw: bytes, host: bytes | None) -> Target:
     if selector is not None:
         selectors += (selector,)
     check_names(model_id, *selectors)
-    return Target(path + mark + query, path, family, selectors, model_id, action)
+    is_healthz = unquote_to_bytes(path).strip(b"/") == b"healthz"
+    return Target(path + mark + query, path, family, selectors, model_id, action, is_healthz)
 
 
 def _origin_form(raw: bytes, host: bytes | None) -> bytes:

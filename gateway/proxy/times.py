@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from contracts.terms import Timeouts
 
 
-@dataclass(slots=True)
 class Times:
-    """Monotonic seconds; None where the moment has not come."""
+    """Monotonic seconds; None where the moment has not come.
 
-    arrived_at: float
-    """The request was complete."""
-    head_at: float | None = None
-    last_read_at: float | None = None
-    """The worker sent something, or the client made room for it."""
-    first_byte_at: float | None = None
-    ended_at: float = 0.0
+    Attributes:
+        arrived_at: The request was complete.
+        head_at: The worker's head was complete.
+        last_read_at: The worker sent something, or the client made room for it.
+        first_byte_at: The first byte of the answer went to the client.
+        ended_at: The exchange ended; 0 before.
+    """
+
+    __slots__ = ("arrived_at", "ended_at", "first_byte_at", "head_at", "last_read_at")
+
+    def __init__(self, arrived_at: float) -> None:
+        self.arrived_at = arrived_at
+        self.head_at: float | None = None
+        self.last_read_at: float | None = None
+        self.first_byte_at: float | None = None
+        self.ended_at = 0.0
 
     def overdue(self, timeouts: Timeouts, now: float, *, sent_at: float, stream: bool) -> str | None:
         """Say which limit is over, None while none is; `sent_at`: the newest attempt was written."""
@@ -39,12 +46,17 @@ class Times:
     @property
     def first_byte_ms(self) -> float | None:
         """Milliseconds to the first byte of the answer."""
-        return None if self.first_byte_at is None else round((self.first_byte_at - self.arrived_at) * 1000, 3)
+        return None if self.first_byte_at is None else milliseconds(self.first_byte_at - self.arrived_at)
 
     @property
     def duration_ms(self) -> float:
         """Milliseconds from the complete request to the last byte."""
-        return round((self.ended_at - self.arrived_at) * 1000, 3)
+        return milliseconds(self.ended_at - self.arrived_at)
+
+
+def milliseconds(seconds: float) -> float:
+    """Turn seconds that are not negative into milliseconds with three places."""
+    return int(seconds * 1_000_000 + 0.5) / 1000
 
 
 def utc(wall: float) -> datetime:

@@ -55,8 +55,10 @@ class Answering(Protocol):
         """The answer will not come, or not to its end. The connection is gone already."""
 
 
-class UpstreamConnection(asyncio.Protocol):
+class UpstreamConnection:
     """One connection to one instance. Serves one exchange at a time; `exchange` is None while it is idle.
+
+    An `asyncio.Protocol` by its methods, not by descent: only so can the class be compiled (ADR 9).
 
     Attributes:
         reused: It came from the pool, so the worker may have closed it already.
@@ -149,6 +151,12 @@ class UpstreamConnection(asyncio.Protocol):
         exchange.on_data(answer.take_body(), complete=False)
         if answer.broken and self.exchange is exchange:
             self._fail(Failure.TRUNCATED, answer.broken)
+
+    def pause_writing(self) -> None:
+        """The worker takes the request slowly: all of it is in memory already, so nothing has to wait."""
+
+    def resume_writing(self) -> None:
+        """The worker took what had gathered."""
 
     def eof_received(self) -> bool:
         """The worker will send no more: let the transport close."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 
-
-class RouteRequest(NamedTuple):
+class RouteRequest:
     """The parts of a request that routing reads (clients.md section 2), as sent.
 
     Attributes:
@@ -16,8 +14,18 @@ class RouteRequest(NamedTuple):
         sticky_key: Key of the canary bucket: what the route's `sticky` names, else the request id.
     """
 
-    model_id: str | None = None
-    selectors: tuple[str, ...] = ()
-    dna_prefix: str | None = None
-    dna_wish: str | None = None
-    sticky_key: str = ""
+    __slots__ = ("dna_prefix", "dna_wish", "model_id", "selectors", "sticky_key")
+
+    def __init__(
+        self,
+        model_id: str | None = None,
+        selectors: tuple[str, ...] = (),
+        dna_prefix: str | None = None,
+        dna_wish: str | None = None,
+        sticky_key: str = "",
+    ) -> None:
+        self.model_id = model_id
+        self.selectors = selectors
+        self.dna_prefix = dna_prefix
+        self.dna_wish = dna_wish
+        self.sticky_key = sticky_key

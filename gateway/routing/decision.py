@@ -74,13 +74,6 @@ class NotRouted:
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
-    """The instance that gets the request."""
-
-    instance: Instance
-
-
-@dataclass(frozen=True, slots=True)
 class NoInstance:
     """Why no instance of a version can take a request now."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from contracts.terms import Status
-from gateway.routing.decision import NoInstance, Picked, Rejection
+from gateway.routing.decision import NoInstance, Rejection
 from gateway.routing.filters import InFlight, Terms, is_fit, why_not
 from gateway.routing.scorers import SLOW_START_S, closest, effective_weight, nearness
 from gateway.routing.snapshot import Instance, VersionView
@@ -17,7 +17,7 @@ from gateway.routing.unavailable import no_instance
 from inference_dna.dna import is_dna
 
 _ACTIVE = Status.ACTIVE  # on the way of every request, and an enum's members are slow to reach
-__all__ = ["NoInstance", "Picked", "Rejection", "passed_over", "pick", "two_of"]
+__all__ = ["NoInstance", "Rejection", "passed_over", "pick", "two_of"]
 
 
 def pick(
@@ -30,7 +30,7 @@ def pick(
     draw: float,
     now: float,
     slow_start_s: float = SLOW_START_S,
-) -> Picked | NoInstance:
+) -> Instance | NoInstance:
     """Pick one instance of a version.
 
     Args:
@@ -50,7 +50,7 @@ def pick(
         a, b = ready[place_a], ready[place_b]
         count_a, count_b = in_flight(a), in_flight(b)
         if is_fit(a, count_a, dna_prefix, excluded) and is_fit(b, count_b, dna_prefix, excluded):
-            return Picked(_lighter(a, b, count_a, count_b, rest, now, slow_start_s))
+            return _lighter(a, b, count_a, count_b, rest, now, slow_start_s)
     fit: Sequence[Instance] = [one for one in ready if is_fit(one, in_flight(one), dna_prefix, excluded)]
     if not fit:
         return no_instance(view, Terms(in_flight, dna_prefix, excluded))
@@ -58,7 +58,7 @@ def pick(
         fit = closest(fit, wish)
     place_a, place_b, rest = two_of(len(fit), draw)
     a, b = fit[place_a], fit[place_b]
-    return Picked(_lighter(a, b, in_flight(a), in_flight(b), rest, now, slow_start_s))
+    return _lighter(a, b, in_flight(a), in_flight(b), rest, now, slow_start_s)
 
 
 def passed_over(

@@ -34,10 +34,8 @@ def route(
     picked = pick(resolution.view, dna_prefix=prefix, dna_wish=wish, in_flight=in_flight, draw=draw, now=now)
     if isinstance(picked, NoInstance):
         return not_routed(resolution, picked)
-    others = passed_over(
-        resolution.view, picked=picked.instance, dna_prefix=prefix, dna_wish=wish, in_flight=in_flight, now=now
-    )
-    return Decision(resolution, picked.instance, others + _of_other_versions(resolution, Terms(in_flight, prefix)))
+    others = passed_over(resolution.view, picked=picked, dna_prefix=prefix, dna_wish=wish, in_flight=in_flight, now=now)
+    return Decision(resolution, picked, others + _of_other_versions(resolution, Terms(in_flight, prefix)))
 
 
 def _of_other_versions(resolution: Resolution, terms: Terms) -> tuple[Rejection, ...]:

@@ -47,11 +47,14 @@ class Instance:
     url: str
     """The base URL as the contract states it."""
     host: str
+    """Name or address as the contract states it."""
     port: int
     tls: bool
     base_path: str
     model_id: str
     version: Version
+    address: str = ""
+    """Literal address that probes and requests go to; empty until a name was resolved."""
     weight: float = 1.0
     max_in_flight: int = 64
     refusal: Refusal | None = None
@@ -86,6 +89,11 @@ class VersionView:
     """Those without a refusal, in the order of `instances`."""
     tied: bool = False
     """Another build of the same precedence exists and neither came first: ranges use neither (routing.md section 2)."""
+    key: tuple[str, str] = field(init=False, repr=False, compare=False)
+    """Model id and printed version."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.contract.model_id, str(self.contract.version)))
 
     @property
     def version(self) -> Version:

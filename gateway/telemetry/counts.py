@@ -7,7 +7,6 @@ These cost a tenth, and `exposition.py` hands them to the client library when so
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 
 DURATION_BUCKETS = tuple(0.01 * 2**n for n in range(14))
@@ -19,6 +18,14 @@ LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0
 
 PROBE_FAILURES = ("refused", "timeout", "status", "malformed")
 PHASES = ("body", "head", "stream")
+
+Count = dict[tuple[str, ...], int]
+"""How often something happened, by the values of the labels that tell its kinds apart."""
+
+
+def count(counts: Count, *kind: str) -> None:
+    """Count one more of a kind."""
+    counts[kind] = counts.get(kind, 0) + 1
 
 
 class Distribution:
@@ -47,7 +54,10 @@ class Distribution:
 
 
 class VersionCounts:
-    """What is counted of one version. Keys of the counters are the values of the labels beside model and version."""
+    """What is counted of one version. Keys of the counts are the values of the labels beside model and version.
+
+    `deprecated_at`: epoch second from which the version is deprecated, None where it is not going to be.
+    """
 
     __slots__ = (
         "attempts",
@@ -55,6 +65,7 @@ class VersionCounts:
         "canary_returned",
         "decisions",
         "deprecated",
+        "deprecated_at",
         "duration",
         "ejections",
         "first_byte",
@@ -67,7 +78,8 @@ class VersionCounts:
         "upstream_errors",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, deprecated_at: float | None = None) -> None:
+        self.deprecated_at = deprecated_at
         self.in_flight = 0
         self.attempts = 0
         self.budget_exhausted = 0
@@ -76,13 +88,13 @@ class VersionCounts:
         self.stale_reuse = 0
         self.duration = Distribution(DURATION_BUCKETS)
         self.first_byte = Distribution(FIRST_BYTE_BUCKETS)
-        self.requests: Counter[tuple[str, ...]] = Counter()
-        self.decisions: Counter[tuple[str, ...]] = Counter()
-        self.identity_checks: Counter[tuple[str, ...]] = Counter()
-        self.identity_notes: Counter[tuple[str, ...]] = Counter()
-        self.ejections: Counter[tuple[str, ...]] = Counter()
-        self.upstream_errors: Counter[tuple[str, ...]] = Counter()
-        self.streams_failed: Counter[tuple[str, ...]] = Counter()
+        self.requests: Count = {}
+        self.decisions: Count = {}
+        self.identity_checks: Count = {}
+        self.identity_notes: Count = {}
+        self.ejections: Count = {}
+        self.upstream_errors: Count = {}
+        self.streams_failed: Count = {}
 
     @property
     def was_asked(self) -> bool:
@@ -101,8 +113,8 @@ class ProcessCounts:
         self.trailers_dropped = 0
         self.watch_restarts = 0
         self.alerts_dropped = 0
-        self.probe_failures: Counter[tuple[str, ...]] = Counter({(kind,): 0 for kind in PROBE_FAILURES})
-        self.refused: Counter[tuple[str, ...]] = Counter()
-        self.client_disconnects: Counter[tuple[str, ...]] = Counter({(phase,): 0 for phase in PHASES})
-        self.config_rejected: Counter[tuple[str, ...]] = Counter()
-        self.config_suspicious: Counter[tuple[str, ...]] = Counter()
+        self.probe_failures: Count = {(kind,): 0 for kind in PROBE_FAILURES}
+        self.refused: Count = {}
+        self.client_disconnects: Count = {(phase,): 0 for phase in PHASES}
+        self.config_rejected: Count = {}
+        self.config_suspicious: Count = {}

@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
 Value = TypeVar("Value")
 
-_BATCH = 64
-"""Lines encoded in one go: the interpreter is held that long, and requests wait."""
+_BATCH = 1024
+"""Lines written in one go."""
 
 
 class LineWriter:
-    """Takes values and their encoders, encodes and writes them in batches elsewhere.
+    """Takes values and their encoders, and writes the lines in batches elsewhere.
 
-    Putting a line costs an append. The thread looks by itself every `flush_s` seconds: waking it for each line would
-    cost the request more than the line.
+    A line is encoded where it is put: a microsecond, while a thread that encodes would hold the interpreter for as long
+    as all lines of a batch take, and requests would wait for it. The thread looks by itself every `flush_s` seconds:
+    waking it for each line would cost the request more than the line.
 
     Args:
         stream: Where lines go; only this thread writes to it.
@@ -31,17 +32,20 @@ class LineWriter:
         self._stream: BinaryIO | None = stream
         self._capacity = capacity
         self._flush_s = flush_s
-        self._waiting: deque[tuple[Callable[[Any], bytes], Any]] = deque()
+        self._waiting: deque[bytes] = deque()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lines", daemon=True)
         self._thread.start()
 
     def put(self, encode: Callable[[Value], bytes], value: Value) -> None:
-        """Queue one line; `encode` is called in the thread and gives the line without its line feed."""
+        """Queue one line; `encode` gives it without its line feed, and is not called where there is no room."""
         if len(self._waiting) >= self._capacity or self._closing.is_set():
             self.dropped += 1
             return
-        self._waiting.append((encode, value))
+        try:
+            self._waiting.append(encode(value))
+        except Exception:  # noqa: BLE001 - one line that cannot be encoded must not end a request; the count tells of it
+            self.dropped += 1
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Write what waits and stop. A stream that takes nothing is given up after `timeout_s` seconds."""
@@ -56,15 +60,7 @@ class LineWriter:
     def _drain(self) -> None:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _BATCH))]
-            lines = [line for encode, value in batch if (line := self._encoded(encode, value)) is not None]
-            self._write(b"".join(lines), len(lines))
-
-    def _encoded(self, encode: Callable[[Any], bytes], value: Any) -> bytes | None:
-        try:
-            return encode(value) + b"\n"
-        except Exception:  # noqa: BLE001 - one line that cannot be encoded must not end the log; the count tells of it
-            self.dropped += 1
-            return None
+            self._write(b"\n".join([*batch, b""]), len(batch))
 
     def _write(self, text: bytes, lines: int) -> None:
         if self._stream is None:

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from gateway.telemetry.access import AccessRecord
 from gateway.telemetry.changes import Change, ChangeKind
-from gateway.telemetry.counts import ProcessCounts, VersionCounts
+from gateway.telemetry.counts import ProcessCounts, VersionCounts, count
 from gateway.telemetry.exposition import Key, expose_process, expose_versions
 
 UNKNOWN = "unknown"
@@ -88,6 +88,8 @@ class Metrics(Collector):
         model = self._models.setdefault(model_id, _Model())
         model.deprecated_at = versions
         model.counts = {version: counts for version, counts in model.counts.items() if version in {*versions, UNKNOWN}}
+        for version, counts in model.counts.items():
+            counts.deprecated_at = versions.get(version)
         if not versions:
             del self._models[model_id]
 
@@ -99,90 +101,60 @@ class Metrics(Collector):
         known = version if version in model.deprecated_at else None
         found = model.counts.get(known or UNKNOWN)
         if found is None:
-            found = model.counts[known or UNKNOWN] = VersionCounts()
+            found = model.counts[known or UNKNOWN] = VersionCounts(model.deprecated_at.get(known or UNKNOWN))
         return found
 
     def change(self, change: Change) -> None:
         """Count one change; a `Listener`."""
         match change.kind:
             case ChangeKind.INSTANCE_EJECTED:
-                self.of(change.model_id, change.version).ejections[(change.source,)] += 1
+                count(self.of(change.model_id, change.version).ejections, change.source)
             case ChangeKind.DOCUMENT_REJECTED:
                 kind = "route" if change.key.startswith("routes/") else "contract"
-                self.process.config_rejected[kind, change.cause] += 1
+                count(self.process.config_rejected, kind, change.cause)
             case ChangeKind.REMOVALS_HELD:
-                self.process.config_suspicious[(change.cause,)] += 1
+                count(self.process.config_suspicious, change.cause)
             case _:
                 return
 
     # the data plane -----------------------------------------------------------------------------------------------
 
-    def started(self, model_id: str, version: str) -> None:
-        """Count a request into flight."""
-        self.of(model_id, version).in_flight += 1
+    def finished(self, record: AccessRecord, *, upstream_s: float = 0.0, counts: VersionCounts | None = None) -> None:
+        """Count a request that ended.
 
-    def ended(self, model_id: str, version: str) -> None:
-        """Count a request out of flight; one that began before its version left the documents is not missed."""
-        counts = self.of(model_id, version)
-        counts.in_flight = max(counts.in_flight - 1, 0)
-
-    def finished(self, record: AccessRecord, *, upstream_s: float) -> None:
-        """Count a request that ended; `upstream_s` of its time was the worker's."""
-        counts = self.of(record.model_id, record.version)
-        reason = record.route_reason or (_REJECTED if record.status >= 400 else _LOCAL)
-        counts.requests[reason, _CODE_CLASSES[record.status // 100]] += 1
-        if record.attempts or record.status >= 400:
-            was_routed = record.attempts or record.code == "client_left"
-            counts.decisions[(reason if was_routed else _REJECTED,)] += 1
+        Args:
+            record: What is logged of it.
+            upstream_s: How much of its time was the worker's.
+            counts: Of its version, where they are at hand.
+        """
+        status, attempts = record.status, record.attempts
+        if counts is None:
+            counts = self.of(record.model_id, record.version)
+        reason = record.route_reason or (_REJECTED if status >= 400 else _LOCAL)
+        count(counts.requests, reason, _CODE_CLASSES[status // 100])
+        if attempts or status >= 400:
+            was_routed = attempts or record.code == "client_left"
+            count(counts.decisions, reason if was_routed else _REJECTED)
         duration_s = record.duration_ms / 1000
         counts.duration.observe(duration_s)
         if record.ttfb_ms is not None:
             counts.first_byte.observe(record.ttfb_ms / 1000)
-        if record.attempts:
+        if attempts:
             self.process.overhead.observe(max(duration_s - upstream_s, 0.0))
-        if record.version is not None and self._is_deprecated(record, record.version):
+        if counts.deprecated_at is not None and record.ts.timestamp() >= counts.deprecated_at:
             counts.deprecated += 1
-
-    def _is_deprecated(self, record: AccessRecord, version: str) -> bool:
-        model = self._models.get(record.model_id or "")
-        at = model.deprecated_at.get(version) if model else None
-        return at is not None and record.ts.timestamp() >= at
-
-    def attempt(self, model_id: str, version: str) -> None:
-        """Count an attempt upstream."""
-        self.of(model_id, version).attempts += 1
-
-    def upstream_error(self, model_id: str, version: str, kind: str) -> None:
-        """Count an attempt that failed."""
-        self.of(model_id, version).upstream_errors[(kind,)] += 1
-
-    def stale_reuse(self, model_id: str, version: str) -> None:
-        """Count a kept connection that turned out to be closed."""
-        self.of(model_id, version).stale_reuse += 1
-
-    def budget_exhausted(self, model_id: str, version: str) -> None:
-        """Count a repeat that the budget refused."""
-        self.of(model_id, version).budget_exhausted += 1
-
-    def stream_failed(self, model_id: str, version: str, kind: str) -> None:
-        """Count an answer cut after its head: `truncated` or `identity_changed`."""
-        self.of(model_id, version).streams_failed[(kind,)] += 1
-
-    def canary_returned(self, model_id: str, version: str) -> None:
-        """Count a canary request that went to the default for want of an instance."""
-        self.of(model_id, version).canary_returned += 1
 
     def refused(self, kind: str) -> None:
         """Count a request refused for its framing or a limit."""
-        self.process.refused[(kind,)] += 1
+        count(self.process.refused, kind)
 
-    def trailers_dropped(self, count: int = 1) -> None:
+    def trailers_dropped(self, number: int) -> None:
         """Count trailers that were dropped."""
-        self.process.trailers_dropped += count
+        self.process.trailers_dropped += number
 
     def client_left(self, phase: str) -> None:
         """Count a client that left before its answer was complete: in `body`, `head` or `stream`."""
-        self.process.client_disconnects[(phase,)] += 1
+        count(self.process.client_disconnects, phase)
 
     # the control plane --------------------------------------------------------------------------------------------
 
@@ -190,17 +162,17 @@ class Metrics(Collector):
         self, model_id: str, version: str, *, source: str, verdict: str, assurance: str | None
     ) -> None:
         """Count a verdict; `source` is `probe` or `response`, `verdict` `none` where nothing was said of identity."""
-        self.of(model_id, version).identity_checks[source, verdict, assurance or "none"] += 1
+        count(self.of(model_id, version).identity_checks, source, verdict, assurance or "none")
 
     def identity_noted(self, model_id: str, version: str, note: str) -> None:
         """Count what a match left to remark: a worker that stamps wrongly (dna.md section 10)."""
-        self.of(model_id, version).identity_notes[(note,)] += 1
+        count(self.of(model_id, version).identity_notes, note)
 
     def probed(self, seconds: float, failure: str | None) -> None:
         """Count a probe, with the kind of its failure where it failed."""
         self.process.probe_duration.observe(seconds)
         if failure is not None:
-            self.process.probe_failures[(failure,)] += 1
+            count(self.process.probe_failures, failure)
 
     def watch_restarted(self) -> None:
         """Count a restart of the loop that reads the source."""

@@ -10,7 +10,25 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TARGETS = ["help", "setup", "run", "demo", "test", "lint", "format", "schemas", "lock", "bench", "bench-smoke", "clean"]
+TARGETS = [
+    "help", "setup", "run", "demo", "test", "compile", "wheel", "lint", "format", "schemas", "lock", "bench", "bench-smoke",
+    "clean",
+]  # fmt: skip
+    "help",
+    "setup",
+    "run",
+    "demo",
+    "test",
+    "compile",
+    "wheel",
+    "lint",
+    "format",
+    "schemas",
+    "lock",
+    "bench",
+    "bench-smoke",
+    "clean",
+]
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +47,7 @@ def copy(tmp_path: Path) -> Path:
     """The Makefile in a folder with a space in its name, whose installer only notes that it was called."""
     folder = tmp_path / "a copy"
     (folder / "tools").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-models.lock"):
         shutil.copy(REPOSITORY / name, folder / name)
     (folder / "tools" / "make_venv.sh").write_text(
         'mkdir -p "$1/bin"; ln -sf /bin/true "$1/bin/python"; echo again >> installed\n'

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from prometheus_client import CollectorRegistry
 
 from contracts.verdict import Verdict
 from gateway.health import retry_budget
@@ -15,6 +18,7 @@ from gateway.proxy.plane import DataPlane
 from gateway.proxy.protocol import DataProtocol
 from gateway.routing.snapshot import Instance, Snapshot
 from gateway.telemetry.access import AccessRecord
+from gateway.telemetry.metrics import Metrics
 from inference_dna.observation import Observation
 from tests.support.fleets import fleet
 from tests.support.raw import Response, parse_responses
@@ -90,57 +94,17 @@ class Wire(asyncio.Transport):
 
 @dataclass
 class Listener:
-    """Whom the data plane tells what it saw and counted."""
+    """Whom the data plane tells what it saw of its instances."""
 
-    counted: list[tuple[Any, ...]] = field(default_factory=list)
     records: list[AccessRecord] = field(default_factory=list)
 
     def observe_response(
         self, instance: Instance, observation: Observation, verdict: Verdict, *, started_at: float
     ) -> None:
-        self.counted.append(("response", instance.id, started_at))
-
-    def confirm_response(self, instance: Instance, verdict: Verdict) -> None:
-        self.counted.append(("confirmed", instance.id, verdict.reason))
+        """The story's snapshot stays as it is."""
 
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
-        self.counted.append(("exchange", instance.id, outcome))
-
-    def canary_returned(self, model_id: str, version: str) -> None:
-        self.counted.append(("canary_returned", model_id, version))
-
-    def finished(self, record: AccessRecord, *, upstream_s: float) -> None:
-        self.counted.append(("finished", record.status))
-
-    def started(self, model_id: str, version: str) -> None:
-        self.counted.append(("started", version))
-
-    def ended(self, model_id: str, version: str) -> None:
-        self.counted.append(("ended", version))
-
-    def upstream_error(self, model_id: str, version: str, kind: str) -> None:
-        self.counted.append(("upstream_error", kind))
-
-    def attempt(self, model_id: str, version: str) -> None:
-        self.counted.append(("attempt", version))
-
-    def stale_reuse(self, model_id: str, version: str) -> None:
-        self.counted.append(("stale_reuse", version))
-
-    def budget_exhausted(self, model_id: str, version: str) -> None:
-        self.counted.append(("budget_exhausted", version))
-
-    def refused(self, kind: str) -> None:
-        self.counted.append(("refused", kind))
-
-    def trailers_dropped(self, count: int) -> None:
-        self.counted.append(("trailers", count))
-
-    def stream_failed(self, model_id: str, version: str, kind: str) -> None:
-        self.counted.append(("stream_failed", kind))
-
-    def client_left(self, phase: str) -> None:
-        self.counted.append(("client_left", phase))
+        """The story's snapshot stays as it is."""
 
 
 class Server:
@@ -157,10 +121,12 @@ class Gateway:
         self.now = 1000.0
         self.heard = Listener()
         self.server = Server()
+        self.metrics = Metrics(CollectorRegistry(), build="test")
+        self.metrics.keep("m", {"v1.0.0": None})
         self.plane = DataPlane(
             snapshot=lambda: snapshot or fleet("v1.0.0"),
             report=self.heard,
-            tally=self.heard,
+            metrics=self.metrics,
             record=self.heard.records.append,
             limits=replace(LIMITS, **limits),
             now=lambda: self.now,
@@ -170,6 +136,7 @@ class Gateway:
             budget=retry_budget.DEFAULTS,
             slow_start_s=30.0,
             has_documents=lambda: True,
+            tls=ssl.create_default_context(),
         )
 
     def connect(self) -> tuple[DataProtocol, Wire]:

@@ -71,6 +71,7 @@ def worker(
         id=name,
         url=f"http://{name}:8000",
         host=name,
+        address="192.0.2.1",
         port=8000,
         tls=False,
         base_path="",

@@ -56,6 +56,11 @@ class GatewayProcess:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
     def __enter__(self) -> Self:
         (self.folder / "contracts").mkdir(parents=True, exist_ok=True)
         options = {

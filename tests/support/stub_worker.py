@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -131,6 +132,7 @@ class StubWorker:
     connections: int = 0
     raw: bytearray = field(default_factory=bytearray)
     boot_id: str = "00" * 16
+    tls: ssl.SSLContext | None = None
 
     @property
     def digests(self) -> GenomeDigests:
@@ -139,7 +141,7 @@ class StubWorker:
     @property
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"{'http' if self.tls is None else 'https'}://{host}:{self.port}"
 
     def accepted(self) -> dict[str, str]:
         """What a contract writes to accept this worker."""
@@ -253,7 +255,9 @@ class StubWorker:
             with contextlib.suppress(asyncio.CancelledError):
                 await self.serve(reader, writer)
 
-        server = await asyncio.start_server(connected, self.host, self.port, reuse_address=True, backlog=1024)
+        server = await asyncio.start_server(
+            connected, self.host, self.port, reuse_address=True, backlog=1024, ssl=self.tls
+        )
         self.port = server.sockets[0].getsockname()[1]
         started.set()
         await self._stopped.wait()

@@ -7,9 +7,10 @@ order, by process id.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 TERM_DEADLINE_S = 8.0
@@ -25,15 +26,19 @@ class Child:
         command: Program and arguments.
         folder: Working folder.
         log: File to which its output is appended.
+        env: Variables it gets beside ours.
     """
 
-    def __init__(self, name: str, command: Sequence[str], *, folder: Path, log: Path) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], *, folder: Path, log: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self.log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
+                env={**os.environ, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from inference_dna.manifest import parse_manifest
+from tools import compiled
 from tools.demo.child import Child
 from tools.demo.documents import contract, write_documents
 from tools.demo.enrol import EnrolmentRefused, accepted_entry
@@ -141,7 +142,9 @@ class Fleet:
             *("--host", HOST, "--port", str(self._ports.port), "--admin-port", str(self._ports.admin_port)),
             *("--probe-interval", str(PROBE_INTERVAL_S), "--log-format", self._log_format),
         ]
-        return Child("gateway", command, folder=REPOSITORY, log=self.log)
+        build = compiled.current()
+        env = compiled.environment(build) if build is not None else {}
+        return Child("gateway", command, folder=REPOSITORY, log=self.log, env=env)
 
     async def _judged(self) -> None:
         try:

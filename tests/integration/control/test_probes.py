@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from gateway.control.fleet import Fleet
 from gateway.control.probe_client import Answer, ProbeClient
 from gateway.control.prober import Prober
+from gateway.control.resolver import Resolver
 from gateway.control.schedule import ProbeSchedule
 from gateway.control.standing import InstanceKey, Tracked
 from gateway.health.identity import Identity
@@ -212,6 +213,7 @@ class Probing:
         self.prober = Prober(
             fleet=self.fleet,
             schedule=self.schedule,
+            resolver=Resolver(),
             client=ProbeClient(timeout_s=timeout_s),
             metrics=self.metrics,
             now=loop.time,

@@ -94,15 +94,6 @@ def test_a_slow_reader_gets_the_whole_of_an_answer_that_closes(served: Served) -
     assert answer.header("connection") == "close"
 
 
-def connections(gateway: GatewayProcess) -> int:
-    """Open data connections, counted from outside."""
-    assert gateway.process is not None
-    local = f":{gateway.port:04X}"
-    with open(f"/proc/{gateway.process.pid}/net/tcp", encoding="ascii") as table:
-        rows = [line.split() for line in table.readlines()[1:]]
-    return sum(row[1].endswith(local) and row[3] == "01" for row in rows)
-
-
 @pytest.mark.parametrize("how", ["half-close", "reset"])
 def test_a_client_that_leaves_with_a_full_buffer_frees_the_worker_at_once(served: Served, how: str) -> None:
     gateway, worker = served
@@ -260,39 +251,6 @@ def test_odd_bodies_get_an_answer(served: Served, body: bytes, status: int) -> N
 
 
 # many at once ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_requests_cut_anywhere_leave_nothing_behind_and_mix_with_nobody(served: Served) -> None:
-    gateway, worker = served
-    dice = random.Random(7)
-
-    async def echoes(turn: Turn) -> None:
-        token = turn.seen.body or b"-"
-        await turn.write(worker.head(200, "text/plain"))
-        for _ in range(dice.randrange(1, 6)):
-            await asyncio.sleep(dice.random() / 100)
-            await turn.write(b"%x\r\n%b\r\n" % (len(token), token))
-        await turn.write(b"0\r\n\r\n")
-
-    worker.handler = echoes
-
-    def one(number: int) -> None:
-        dice = random.Random(number)
-        token = b"<%d>" % number
-        whole = request("POST", "/generate", body=token)
-        with Wire(gateway.port) as wire:
-            wire.send(whole[: dice.randrange(1, len(whole) + 60)])
-            for response in wire.read(dice.choice((0.001, 0.01, 0.05, 0.5)), until=1).responses:
-                assert not response.body.replace(token, b"").strip(b"<>0123456789"[: len(token)])
-                assert response.body.count(token) * len(token) >= len(response.body) - len(token)
-
-    with ThreadPoolExecutor(64) as threads:
-        list(threads.map(one, range(1000)))
-
-    gateway.wait_for(lambda: in_flight(gateway) == 0, what="an empty flight")
-    wait_until(lambda: connections(gateway) <= 1, what="every connection to be let go")
-    assert http(f"{gateway.url}/generate", method="POST", body=b"<after>")[0] == 200
 
 
 @pytest.mark.slow

@@ -22,4 +22,24 @@ def test_recursion_counts_once_below() -> None:
 
 
 def test_a_name_without_a_line_number_stays_as_it_is() -> None:
-    assert parse_stacks("thread (1): MainThread;__init__ (<string>:2);f (c) 1").own() == [("f (c)", 1)]
+    assert parse_stacks("thread (1): MainThread;__init__ (<string>:2);f (c.py) 1").own() == [("f (c.py)", 1)]
+
+
+def test_compiled_functions_bear_their_names_in_the_source_and_other_c_code_is_its_callers() -> None:
+    frames = (
+        "run (loop.py:3)",
+        "uv_run (core.c:464)",
+        "CPyPy_exchange___Exchange____try (__native_1.c:7)",
+        "CPyDef_exchange___Exchange____try (__native_1.c:9)",
+        "CPyDef_proxy___identity___Match_____init__ (__native_1.c:5)",
+        "CPyDef_headers____encode (__native_1.c:5)",
+        "0x7f9dc3f278ec (libc.so.6)",
+    )
+    text = f"thread (1): MainThread;{';'.join(frames)} 2\nthread (1): MainThread;{frames[0]};write (libc.so.6) 1"
+
+    stacks = parse_stacks(text)
+
+    assert stacks.counts == (
+        (("run (loop.py)", "Exchange._try (exchange.py)", "Match.__init__ (identity.py)", "_encode (headers.py)"), 2),
+        (("run (loop.py)", "write (system call)"), 1),
+    )

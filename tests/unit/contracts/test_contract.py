@@ -108,7 +108,7 @@ def test_everything_but_model_and_version_has_a_default() -> None:
     assert loaded.timeouts == Timeouts(
         connect_s=1.0, first_byte_s=300, first_byte_stream_s=60, upstream_gap_s=60, total_s=600
     )
-    assert loaded.limits == Limits(max_in_flight=64, max_body_bytes=33_554_432)
+    assert loaded.limits == Limits(max_in_flight=64, max_body_bytes=None)
     assert loaded.promise.hardware_requirements.is_empty
 
 

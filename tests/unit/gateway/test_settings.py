@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -30,8 +31,9 @@ def test_the_defaults_are_those_of_the_parts_that_use_them() -> None:
 
 
 def test_every_number_of_the_data_plane_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    special = {"stream_buffer_high": "1000000", "trusted_proxies": "10.0.0.0/8"}
     for number, field in enumerate(fields(Limits), start=1):
-        monkeypatch.setenv(variable(field.name), str(1_000_000 if field.name == "stream_buffer_high" else number))
+        monkeypatch.setenv(variable(field.name), special.get(field.name, str(number)))
 
     settings = load()
 
@@ -44,6 +46,8 @@ def test_every_number_of_the_data_plane_can_be_set(monkeypatch: pytest.MonkeyPat
     [
         ("GATEWAY_SOURCE", "file:/documents", "file:/documents"),
         ("GATEWAY_HOST", "::1", "::1"),
+        ("GATEWAY_TRUSTED_PROXIES", "", ()),
+        ("GATEWAY_TRUSTED_PROXIES", "10.0.0.7, fd00::/8", (ip_network("10.0.0.7"), ip_network("fd00::/8"))),
         ("GATEWAY_PORT", "9000", 9000),
         ("GATEWAY_ADMIN_PORT", "9001", 9001),
         ("GATEWAY_PROBE_INTERVAL", "0.5", 0.5),
@@ -86,6 +90,7 @@ def test_a_kubernetes_service_called_gateway_does_no_harm(monkeypatch: pytest.Mo
         pytest.param({"probe_interval_s": 0}, "GATEWAY_PROBE_INTERVAL: should be greater than 0", id="interval"),
         pytest.param({"log_format": "xml"}, "GATEWAY_LOG_FORMAT: should be 'auto', 'json' or 'text'", id="choice"),
         pytest.param({"alert_url": "mailto:me"}, "GATEWAY_ALERT_URL: write a URL", id="url"),
+        pytest.param({"trusted_proxies": "10.0.0.1/8"}, "GATEWAY_TRUSTED_PROXIES: write networks such as", id="bits"),
         pytest.param({"stream_buffer_low": 65_536}, "must be below stream_buffer_high", id="order"),
     ],
 )

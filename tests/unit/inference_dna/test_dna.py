@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference_dna.canonical import Refused
-from inference_dna.dna import common_prefix, distance, frame, is_dna, parse_dna, parse_dna_prefix, strand
+from inference_dna.digest import hashed
+from inference_dna.dna import Strands, common_prefix, distance, frame, is_dna, parse_dna, parse_dna_prefix, strand
 
 RUNTIME = "bc261cf54243739820d50076c61e398ddc56b9da0a9df74aed6b84bef8da7459"
 INPUT = "2e67a18651ba3bd027223c28a82dbe1524caf7d5cb490771069a9b9fb1b8ee3f"
@@ -92,3 +93,15 @@ def test_a_frame_carries_the_first_four_bytes() -> None:
 )
 def test_the_common_prefix(a: str, b: str, shared: int) -> None:
     assert common_prefix(a, b) == common_prefix(b, a) == shared
+
+
+@pytest.mark.parametrize("input_hash", ["", "ab" * 32, hashed("input", "anything")])
+def test_strands_of_one_runtime_are_the_strands(input_hash: str) -> None:
+    runtime = hashed("runtime", "some")
+
+    assert Strands(runtime).of(input_hash.encode()) == strand(runtime, input_hash).encode()
+
+
+def test_strands_need_a_runtime_digest() -> None:
+    with pytest.raises(Refused, match="is no runtime digest"):
+        Strands("sha256:" + "0" * 64)

@@ -36,6 +36,7 @@ class Port:
         parts = AdminParts(
             gateway="gw-1",
             program="1.2.3",
+            compiled=False,
             fleet=self.story.fleet,
             source=lambda: self.source,
             prune=self._prune,

@@ -53,6 +53,7 @@ class Running:
         parts = AdminParts(
             gateway="gw-1",
             program="1.2.3",
+            compiled=False,
             fleet=self.story.fleet,
             source=lambda: self.source,
             prune=self.prune,
@@ -101,7 +102,7 @@ def test_status_as_a_table_with_what_is_amiss_first(gateway: Running, capsys: py
     lines = out.splitlines()
 
     assert (code, err) == (0, "")
-    assert lines[0] == "gateway gw-1: ready, generation 1, documents 4 ok, up 100 s"
+    assert lines[0] == "gateway gw-1 1.2.3: ready, generation 1, documents 4 ok, up 100 s"
     assert lines[1] == "source: a problem"
     assert lines[3].split()[:5] == ["10.0.0.2:8000", "m", "v1.0.0", "ejected", "up"]
     assert lines[3].endswith("ejected: digest differs")

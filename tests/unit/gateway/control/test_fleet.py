@@ -7,8 +7,8 @@ import pytest
 from contracts.verdict import judge
 from gateway.control.assemble import assemble
 from gateway.health.identity import Identity
-from gateway.health.liveness import ExchangeOutcome, ProbeOutcome
-from gateway.routing.snapshot import EMPTY
+from gateway.health.liveness import DownBy, ExchangeOutcome, ProbeOutcome
+from gateway.routing.snapshot import EMPTY, Instance
 from gateway.telemetry.changes import ChangeKind as Kind
 from inference_dna.observation import Observation
 from tests.support.control import Story, contract, digest, dna, reading, route, stated
@@ -109,7 +109,7 @@ def test_an_answer_that_differs_takes_the_instance_out_before_the_call_returns(s
     assert str(story.instance(A).refusal) == "ejected: digest differs"
     assert story.kinds() == [Kind.INSTANCE_EJECTED]
     assert [one.url for one in story.seen] == [A]
-    assert story.metrics.of("m", "v1.0.0").ejections[("response",)] == 0  # the listener counts, not the fleet
+    assert story.metrics.of("m", "v1.0.0").ejections == {}  # the listener counts, not the fleet
 
 
 def test_a_second_answer_that_differs_is_no_news(story: Story) -> None:
@@ -501,12 +501,6 @@ def test_every_verdict_is_counted_by_where_it_was_seen(story: Story) -> None:
     assert checks["probe", "none", "none"] == 1
 
 
-def test_a_request_a_canary_gave_back_is_counted(story: Story) -> None:
-    story.fleet.canary_returned("m", "v1.0.0")
-
-    assert story.metrics.of("m", "v1.0.0").canary_returned == 1
-
-
 def test_two_contracts_may_name_one_address(story: Story) -> None:
     story.apply(contract("v1.0.0", A), contract("v2.0.0", A, accepts="b"))
     story.probe(A)
@@ -514,3 +508,66 @@ def test_two_contracts_may_name_one_address(story: Story) -> None:
 
     assert story.ready("v1.0.0") == [A]
     assert str(story.instance(A, "v2.0.0").refusal) == "ejected: digest differs"
+
+
+# where instances are ------------------------------------------------------------------------------------------------
+
+
+NAMED = "http://worker.example:9001"
+
+
+def named() -> tuple[Story, Instance]:
+    """One verified instance whose contract gives its name, found at 10.0.0.1."""
+    story = Story()
+    story.apply(contract("v1.0.0", NAMED))
+    story.fleet.locate(("m", "v1.0.0", NAMED), "10.0.0.1")
+    story.probe(NAMED)
+    (instance,) = story.view().ready
+    return story, instance
+
+
+def test_a_name_that_moves_to_another_address_is_another_instance_that_knows_nothing() -> None:
+    story, instance = named()
+    assert (instance.host, instance.address, instance.boot_id) == ("worker.example", "10.0.0.1", "00")
+
+    story.fleet.locate(instance.key, "10.0.0.2")
+
+    (there,) = story.view().instances
+    assert (there.address, there.verified, there.boot_id) == ("10.0.0.2", False, None)
+    assert str(there.refusal) == "unverified: not probed yet"
+    assert story.view().ready == ()
+    story.probe(NAMED)
+    assert [one.address for one in story.view().ready] == ["10.0.0.2"]
+
+
+def test_an_answer_from_the_address_before_verifies_nobody_at_the_new_one() -> None:
+    story, instance = named()
+    story.fleet.locate(instance.key, "10.0.0.2")
+    seen = stated(status=None)
+
+    story.fleet.observe_response(
+        instance, seen, judge(story.fleet.tracked[instance.key].contract, seen), started_at=story.clock()
+    )
+    story.fleet.observe_exchange(instance, ExchangeOutcome.REFUSED)
+
+    assert story.view().ready == ()
+    assert story.fleet.tracked[instance.key].liveness.down_by is DownBy.NEW
+
+
+def test_an_ejected_instance_does_not_come_back_by_moving() -> None:
+    story, instance = named()
+    story.probe(NAMED, stated("b"))
+
+    story.fleet.locate(instance.key, "10.0.0.2")
+
+    assert str(story.view().instances[0].refusal).startswith("ejected: ")
+
+
+def test_the_same_address_again_changes_nothing() -> None:
+    story, instance = named()
+    before = story.fleet.current()
+
+    story.fleet.locate(instance.key, "10.0.0.1")
+    story.fleet.locate(("m", "v9.0.0", "http://nobody:1"), "10.0.0.1")
+
+    assert story.fleet.current() is before

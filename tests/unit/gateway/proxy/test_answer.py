@@ -284,6 +284,7 @@ def test_a_closed_reader_takes_nothing_more() -> None:
     assert reader.head is None
 
 
+@pytest.mark.interpreted  # a compiled class has no children
 def test_an_error_of_our_own_is_not_taken_for_the_workers() -> None:
     class Careless(AnswerReader):
         def on_headers_complete(self) -> None:

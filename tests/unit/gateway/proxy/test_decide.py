@@ -18,7 +18,7 @@ FLEET = fleet("v1.0.0", served("v2.0.0", limits={"max_body_bytes": 10}), route={
 
 def decided(path: str, *, body: bytes = b"", method: str = "POST", snapshot: Snapshot = FLEET) -> Ticket | OwnAnswer:
     request = Request(method, path.encode(), "1.1", [(b"host", b"Host", b"a")], True, body)
-    return decide(request, snapshot, request_id="r-1", ready=True, now=0.0, draw=0.0)
+    return decide(request, snapshot, request_id="r-1", ready=True, max_body=1000, now=0.0, draw=0.0)
 
 
 def test_a_routed_request_gets_a_ticket() -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateway.proxy.envelope import EMPTY, Envelope, read_envelope, without_selector
+from gateway.proxy.envelope import EMPTY, read_envelope, without_selector
 from gateway.proxy.problem import Refused
 
 
@@ -80,7 +80,7 @@ def test_bodies_that_cannot_be_routed(body: bytes, code: str) -> None:
 
 
 def test_nesting_without_end_says_nothing_and_harms_nobody() -> None:
-    assert read_envelope(b'{"a":' + b"[" * 200_000) == EMPTY
+    assert read_envelope(b'{"a":' + b"[" * 200_000) is EMPTY
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,5 @@ def test_a_large_body_with_a_selector_is_read_and_rewritten_quickly(filler: byte
     rewritten = without_selector(body, envelope)
 
     assert time.process_time() - began < 0.25
-    assert envelope == Envelope("m", "1", stream=False, model_span=envelope.model_span)
+    assert (envelope.model_id, envelope.selector, envelope.stream) == ("m", "1", False)
     assert rewritten == body.replace(b'"m@1"', b'"m"')

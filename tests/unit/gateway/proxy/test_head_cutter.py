@@ -97,7 +97,12 @@ def test_the_first_line_is_kept_until_the_next_head_begins() -> None:
     assert cutter.first_line.groups() == (b"GET", b"/x", b"1", b"0")
     assert cutter.buffer == b"GET /x HTTP/1.0\r\nHost: a\r\n"
 
+
+def test_a_reset_leaves_nothing() -> None:
+    cutter = HeadCutter(Limits())
+    cutter.cut(b"GET /x HTTP/1.0\r\nHost: a\r\n")
     cutter.reset()
+
     assert cutter.first_line is None
     assert cutter.buffer == b""
 

@@ -39,7 +39,8 @@ def test_a_match_is_known_the_second_time_whatever_the_input() -> None:
 
     first, second, third = judge.check(honest()), judge.check(honest(HASH)), judge.check(honest())
 
-    assert [answer.is_known for answer in (first, second, third)] == [False, True, True]
+    assert [answer.observation is None for answer in (first, second, third)] == [False, True, True]
+    assert first.match is second.match is third.match
     assert {answer.verdict.reason for answer in (first, second, third)} == {"digest_equal"}
     assert second.stated.input_hash == HASH
     assert first.withheld is None
@@ -62,7 +63,8 @@ def test_nothing_else_is_taken_for_what_is_known(answer: AnswerHead, reason: str
 
     checked = judge.check(answer)
 
-    assert (checked.withheld, checked.is_known) == (reason, False)
+    assert (checked.withheld, checked.match) == (reason, None)
+    assert checked.observation is not None
 
 
 def test_a_strand_of_another_input_is_noted_each_time() -> None:
@@ -73,7 +75,7 @@ def test_a_strand_of_another_input_is_noted_each_time() -> None:
     checked = [judge.check(wrong) for _ in range(3)]
 
     assert [answer.verdict.notes for answer in checked] == [("strand_differs",)] * 3
-    assert [answer.is_known for answer in checked] == [False] * 3
+    assert [answer.match for answer in checked] == [None] * 3
 
 
 def test_a_name_sent_twice_is_malformed() -> None:

@@ -15,10 +15,10 @@ from gateway.routing.asking import RouteRequest
 from tests.support.fleets import worker
 
 
-def message(request: Request, *, peer: str = "10.0.0.9") -> bytes:
+def message(request: Request, *, peer: str = "10.0.0.9", is_trusted: bool = False) -> bytes:
     envelope = read_envelope(request.body) if request.body.startswith(b"{") else EMPTY
     body = outgoing_body(request, Asking(RouteRequest(), envelope, stream=False))
-    return outgoing_lines(request, body, request_id="r-1", peer=peer) + body
+    return outgoing_lines(request, body, request_id="r-1", peer=peer, is_trusted=is_trusted) + body
 
 
 def request(*lines: bytes, method: str = "POST", body: bytes = b"", version: str = "1.1") -> Request:
@@ -74,8 +74,27 @@ def test_a_client_cannot_use_connection_to_remove_what_we_add() -> None:
         assert written.count(name) == 1
 
 
+def test_what_a_trusted_proxy_says_of_its_client_is_extended() -> None:
+    said = (b"X-Forwarded-For: 6.6.6.6", b"X-Forwarded-For: 7.7.7.7", b"X-Forwarded-Proto: https")
+
+    written = message(request(*said, b"X-Forwarded-Host: api.example", b"Forwarded: for=6.6.6.6"), is_trusted=True)
+
+    assert b"x-forwarded-for: 6.6.6.6, 7.7.7.7, 10.0.0.9\r\n" in written
+    assert b"x-forwarded-proto: https\r\n" in written
+    assert b"x-forwarded-host: api.example\r\n" in written
+    assert written.lower().count(b"forwarded") == 3
+
+
+def test_a_trusted_proxy_that_says_nothing_is_the_client() -> None:
+    written = message(request(), is_trusted=True)
+
+    assert b"x-forwarded-for: 10.0.0.9\r\nx-forwarded-proto: http\r\n" in written
+    assert b"x-forwarded-host: gw:8080\r\n" in written
+
+
 def test_without_a_host_line_none_is_forwarded() -> None:
-    sent = replace(request(version="1.0"), headers=[])
+    sent = request(version="1.0")
+    sent.headers = []
 
     assert b"x-forwarded-host" not in message(sent)
 

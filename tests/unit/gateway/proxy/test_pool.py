@@ -200,7 +200,13 @@ class GoneAtOnce:
     """A loop whose connection ends before the dial hears that it began: the order that no test can force."""
 
     async def create_connection(
-        self, factory: Callable[[], UpstreamConnection], host: str, port: int, *, ssl: object
+        self,
+        factory: Callable[[], UpstreamConnection],
+        host: str,
+        port: int,
+        *,
+        ssl: object,
+        server_hostname: str | None,
     ) -> tuple[asyncio.Transport, UpstreamConnection]:
         transport, connection = Closed(), factory()
         connection.connection_made(transport)

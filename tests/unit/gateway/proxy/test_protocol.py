@@ -274,7 +274,7 @@ def test_too_many_connections_are_not_answered() -> None:
     wires = [gateway.connect()[1] for _ in range(4)]
 
     assert [wire.is_aborted for wire in wires] == [False, False, False, True]
-    assert ("refused", "connections") in gateway.heard.counted
+    assert gateway.metrics.process.refused == {("connections",): 1}
 
 
 # bodies ---------------------------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def test_bodies_of_all_connections_together_are_bounded() -> None:
     first.connection_lost(None)
     second.connection_lost(None)
     assert gateway.plane.buffered == 0
-    assert ("client_left", "body") in gateway.heard.counted
+    assert gateway.metrics.process.client_disconnects["body",] == 2
     assert gateway.plane.connections == set()
     assert gateway.server.connections == set()
 
@@ -330,3 +330,14 @@ def test_who_sends_its_body_at_once_is_not_told_to_continue() -> None:
     protocol.data_received(b"POST /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{")
 
     assert wire.written == b""
+
+
+def test_one_address_cannot_take_all_connections() -> None:
+    gateway = Gateway(max_connections_per_address=2)
+    connections = [gateway.connect() for _ in range(3)]
+
+    assert [wire.is_aborted for _, wire in connections] == [False, False, True]
+    assert gateway.metrics.process.refused == {("connections",): 1}
+    for protocol, _ in connections:
+        protocol.connection_lost(None)
+    assert not gateway.connect()[1].is_aborted

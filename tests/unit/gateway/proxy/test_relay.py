@@ -21,6 +21,7 @@ class Client:
     """Takes what is written, one piece a write."""
 
     peer: str = "10.0.0.9"
+    is_trusted: bool = False
     pieces: list[bytes] = field(default_factory=list)
 
     def write(self, data: bytes) -> None:

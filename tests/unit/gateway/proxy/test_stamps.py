@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from contracts.version import Version
 from gateway.proxy.identity import Stated
-from gateway.proxy.stamps import http_date, lifecycle_stamps, refusal_stamps, route_stamps, worker_stamps
+from gateway.proxy.stamps import StampKey, http_date, lifecycle_stamps, refusal_stamps, route_stamps, worker_stamps
 from gateway.routing.decision import Resolution
 from gateway.routing.resolve import resolve
 from tests.support.fleets import asking, contract_document, fleet
@@ -26,15 +27,28 @@ def test_a_routed_request() -> None:
     route = resolve(fleet("v1.2.0", "v1.4.0"), asking("^1.2"))
     assert isinstance(route, Resolution)
 
-    assert lines(route_stamps(route, attempts=2, request_id="r-1")) == [
-        "x-model-id: bert-base-chinese",
-        "x-model-version: v1.4.0",
-        "x-model-requested: ^1.2",
-        "x-route-reason: range",
-        "x-config-generation: 7",
-        "x-route-attempts: 2",
-        "x-request-id: r-1",
-    ]
+    known: dict[StampKey, bytes] = {}
+    for attempts, request_id in ((2, "r-1"), (1, "r-2")):
+        assert lines(route_stamps(route, known, attempts=attempts, request_id=request_id)) == [
+            "x-model-id: bert-base-chinese",
+            "x-model-version: v1.4.0",
+            "x-model-requested: ^1.2",
+            "x-route-reason: range",
+            "x-config-generation: 7",
+            f"x-route-attempts: {attempts}",
+            f"x-request-id: {request_id}",
+        ]
+    assert list(known) == [("^1.2", "range", 7)]
+
+
+def test_what_is_remembered_for_selectors_is_bounded() -> None:
+    route = resolve(fleet("v1.2.0"), asking("^1.2"))
+    assert isinstance(route, Resolution)
+    known: dict[StampKey, bytes] = {}
+    for number in range(1000):
+        route_stamps(replace(route, requested=f"^1.2.{number}"), known, attempts=1, request_id="r")
+
+    assert len(known) <= 256
 
 
 def test_an_answer_of_ours_says_what_is_known_and_names_no_dna() -> None:

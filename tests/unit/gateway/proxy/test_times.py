@@ -13,6 +13,13 @@ from gateway.proxy.times import Times, utc
 TIMEOUTS = Timeouts(first_byte_s=10, first_byte_stream_s=5, upstream_gap_s=3, total_s=20)
 
 
+def moments(arrived_at: float, **others: float) -> Times:
+    times = Times(arrived_at)
+    for name, moment in others.items():
+        setattr(times, name, moment)
+    return times
+
+
 @pytest.mark.parametrize(
     ("times", "now", "stream", "overdue"),
     [
@@ -28,11 +35,11 @@ TIMEOUTS = Timeouts(first_byte_s=10, first_byte_stream_s=5, upstream_gap_s=3, to
     ],
 )
 def test_limits(times: dict[str, Any], now: float, stream: bool, overdue: str | None) -> None:
-    assert Times(0.0, **times).overdue(TIMEOUTS, now, sent_at=0.0, stream=stream) == overdue
+    assert moments(0.0, **times).overdue(TIMEOUTS, now, sent_at=0.0, stream=stream) == overdue
 
 
 def test_durations_are_measured_from_the_complete_request() -> None:
-    times = Times(100.0, first_byte_at=100.25, ended_at=100.5)
+    times = moments(100.0, first_byte_at=100.25, ended_at=100.5)
 
     assert times.first_byte_ms == 250.0
     assert times.duration_ms == 500.0

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from contracts.version import Version
-from gateway.routing.decision import NoInstance, NotRouted, Picked, Reason, Resolution
+from gateway.routing.decision import NoInstance, NotRouted, Reason, Resolution
 from gateway.routing.pickers import pick
 from gateway.routing.resolve import canary_bucket, resolve
-from gateway.routing.snapshot import Snapshot, VersionView
+from gateway.routing.snapshot import Instance, Snapshot, VersionView
 from tests.support.fleets import A100, H100, MODEL, asking, busy, fleet, idle, served, unserved, worker
 
 STABLE, CANARY = "v2.4.0", "v2.5.0"
@@ -91,10 +91,10 @@ def test_k8_a_version_that_got_all_traffic_keeps_its_limit() -> None:
     snapshot = spread(100, canary=served(CANARY, worker(CANARY, max_in_flight=4)))
     view = resolved(snapshot, "anybody").view
 
-    def pick_with(in_flight: int) -> Picked | NoInstance:
+    def pick_with(in_flight: int) -> Instance | NoInstance:
         return pick(view, dna_prefix=None, dna_wish=None, in_flight=busy(i_1=in_flight), draw=0.5, now=0.0)
 
-    assert isinstance(pick_with(3), Picked)
+    assert isinstance(pick_with(3), Instance)
     full = pick_with(4)
     assert isinstance(full, NoInstance)
     assert (full.status, full.code) == (429, "saturated")
@@ -180,7 +180,7 @@ def test_the_rules_dna_prefix_stays_with_the_picks() -> None:
     }
 
     assert resolution.dna_prefix == "a1b2"
-    assert picked == {Picked(canary.instances[1])}
+    assert picked == {canary.instances[1]}
 
 
 def test_without_a_default_keys_outside_the_canary_must_name_a_version() -> None:

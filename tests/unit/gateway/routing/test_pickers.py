@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from gateway.routing.decision import NoInstance, Picked
+from gateway.routing.decision import NoInstance
 from gateway.routing.filters import InFlight, Terms, why_not
 from gateway.routing.pickers import passed_over, pick, two_of
 from gateway.routing.snapshot import Instance, VersionView
@@ -36,8 +36,8 @@ def picks(
     counts: Counter[str] = Counter()
     for draw in DRAWS:
         picked = pick(view, dna_prefix=prefix, dna_wish=wish, in_flight=in_flight, excluded=keys, draw=draw, now=now)
-        assert isinstance(picked, Picked)
-        counts[picked.instance.id] += 1
+        assert isinstance(picked, Instance)
+        counts[picked.id] += 1
     return counts
 
 
@@ -115,7 +115,7 @@ def test_without_slow_start_a_fresh_instance_counts_in_full() -> None:
         for draw in (0.1, 0.6)
     ]
 
-    assert picked == [Picked(view.instances[0]), Picked(view.instances[1])]
+    assert picked == [view.instances[0], view.instances[1]]
 
 
 def test_a_full_instance_is_never_picked() -> None:
@@ -237,7 +237,7 @@ def test_picking_and_explaining_agree(
     picked = pick(view, dna_prefix=prefix, dna_wish=wish, in_flight=busy(i_1=count), excluded=keys, draw=0.5, now=0.0)
 
     refusal = why_not(view, instance, Terms(busy(i_1=count), prefix, keys))
-    assert isinstance(picked, Picked) is (refusal is None)
+    assert isinstance(picked, Instance) is (refusal is None)
     if isinstance(picked, NoInstance):
         assert [one.reason for one in picked.rejected] == [str(refusal)]
 

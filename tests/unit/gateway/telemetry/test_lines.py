@@ -47,19 +47,22 @@ def test_a_line_is_written_without_closing() -> None:
     lines.close()
 
 
-def test_encoding_happens_in_the_thread() -> None:
-    threads = []
-    lines = LineWriter(io.BytesIO(), flush_s=0.005)
+def test_a_line_is_encoded_where_it_is_put_and_only_where_there_is_room() -> None:
+    encoded: list[str] = []
+    stream = Slow()
+    lines = LineWriter(stream, capacity=1, flush_s=60)
 
     def encode(text: str) -> bytes:
-        threads.append(threading.get_ident())
+        encoded.append(text)
         return text.encode()
 
-    lines.put(encode, "x")
+    for text in ("a", "b"):
+        lines.put(encode, text)
+    stream.open.set()
     lines.close()
 
-    assert threads
-    assert threading.get_ident() not in threads
+    assert encoded == ["a"]
+    assert lines.dropped == 1
 
 
 def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:

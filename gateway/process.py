@@ -1,0 +1,60 @@
+"""What the process asks of the system at its start, so that no limit on one thing starves another."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import resource
+import sys
+from contextlib import suppress
+
+SWITCH_S = 0.0005
+_OWN_DESCRIPTORS = 128
+"""For the admin port, probes, the log, documents being read."""
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_GIVEN_BACK = 128 * 1024
+
+
+def settle() -> None:
+    """Keep what is not a request from holding requests up.
+
+    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. Threads
+    that write the log, read the folder or parse documents give the interpreter back after half a millisecond, not five.
+    """
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH_S)
+
+
+def give_memory_back() -> None:
+    """Let the memory of large bodies return to the system when they are gone (http.md section 4.5).
+
+    glibc raises its threshold with every large block that is freed, and keeps what is below it: 200 MiB stayed after
+    twenty bodies of 20 MB. A fixed threshold stops that. Other C libraries give memory back by themselves.
+    """
+    with suppress(AttributeError, OSError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_THRESHOLD, _GIVEN_BACK)
+        libc.mallopt(_M_TRIM_THRESHOLD, _GIVEN_BACK)
+
+
+def raise_descriptors() -> int:
+    """Raise this process's own limit of descriptors as far as the system allows; give it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # a sandbox may forbid it, and what is there must then do
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+
+
+def connections_within(descriptors: int, wanted: int) -> int:
+    """Say how many client connections may be open, so that workers can still be dialled and the admin port answers.
+
+    A quarter of the descriptors is kept for connections to workers: far fewer requests are under way than connections
+    are open, and instances bound them.
+
+    Args:
+        descriptors: The process's limit.
+        wanted: The setting.
+    """
+    return max(min(wanted, descriptors - descriptors // 4 - _OWN_DESCRIPTORS), 1)
