@@ -11,24 +11,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TARGETS = [
-    "help", "setup", "run", "demo", "test", "compile", "wheel", "lint", "format", "schemas", "lock", "bench", "bench-smoke",
-    "clean",
+    "help", "setup", "run", "demo", "test", "compile", "wheel", "lint", "format", "schemas", "lock", "bench",
+    "bench-smoke", "clean",
 ]  # fmt: skip
-    "help",
-    "setup",
-    "run",
-    "demo",
-    "test",
-    "compile",
-    "wheel",
-    "lint",
-    "format",
-    "schemas",
-    "lock",
-    "bench",
-    "bench-smoke",
-    "clean",
-]
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -288,7 +288,9 @@ def test_who_reads_slowly_gets_the_rest_of_an_answer_within_the_deadline(tmp_pat
             clients_port = sock.getsockname()[1]
             sock.sendall(request("GET", "/large"))
             # The worker has done its part: only the gateway and the kernel stand between the answer and its client.
-            gateway.wait_for(lambda: bool(written) and not any(in_flight(gateway).values()), what="the worker's end", timeout_s=40)
+            gateway.wait_for(
+                lambda: bool(written) and not any(in_flight(gateway).values()), what="the worker's end", timeout_s=40
+            )
             assert gateway.process is not None
             gateway.process.send_signal(signal.SIGTERM)
             time.sleep(8)
