@@ -74,9 +74,21 @@ class ChunkDecoder:
         if size == 0:
             self._in_trailers = True
             return
-        if len(self.body) + size > self._max_body:
-            raise refuse(413, "payload_too_large", f"The body is larger than {self._max_body} bytes.")
+        self._check_size(len(self.body) + size)
         self._left = size + 2
+
+    def limit(self, most: int) -> None:
+        """Take no more than so many bytes from now on.
+
+        Raises:
+            Refused: More has come, or is announced, already.
+        """
+        self._max_body = min(self._max_body, most)
+        self._check_size(len(self.body) + max(self._left - 2, 0))
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_body:
+            raise refuse(413, "payload_too_large", f"The body is larger than {self._max_body} bytes.")
 
     def _spend(self, extra: int) -> None:
         self._spent += extra

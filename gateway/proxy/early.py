@@ -14,8 +14,8 @@ _WHATEVER_THE_BODY = frozenset({"model_not_found", "selector_invalid", "selector
 _IF_A_SELECTOR_WAS_SENT = frozenset({"version_not_found", "version_retired"})
 
 
-def early_refusal(plane: DataPlane, head: Request, length: int) -> Problem | None:
-    """Say why a request will be refused whatever its body says; None where it may yet be served.
+def look_ahead(plane: DataPlane, head: Request, length: int) -> Problem | int:
+    """Say why a request will be refused whatever its body says, else how large that may become.
 
     Args:
         plane: The data plane.
@@ -29,11 +29,15 @@ def early_refusal(plane: DataPlane, head: Request, length: int) -> Problem | Non
     except Refused as refused:
         return refused.problem
     outcome = resolve(snapshot, asking.route)
-    if not isinstance(outcome, NotRouted):
-        # Without a selector a canary may yet take the request, and the body may yet name another model.
-        is_final = bool(asking.route.selectors) or not (outcome.model.slices or target.family is Family.OPENAI)
-        return body_problem(outcome, length, max_body=plane.limits.max_body) if is_final else None
-    named = asking.route.selectors and outcome.code in _IF_A_SELECTOR_WAS_SENT
-    if not named and outcome.code not in _WHATEVER_THE_BODY:
-        return None
-    return Problem(outcome.status, outcome.code, outcome.detail, outcome.rejected, outcome.available)
+    if isinstance(outcome, NotRouted):
+        named = asking.route.selectors and outcome.code in _IF_A_SELECTOR_WAS_SENT
+        if named or outcome.code in _WHATEVER_THE_BODY:
+            return Problem(outcome.status, outcome.code, outcome.detail, outcome.rejected, outcome.available)
+        return plane.most_max_body
+    names_a_model = target.model_id is not None or head.one(b"x-model-id") is not None
+    body_is_read = target.family is Family.OPENAI or not names_a_model
+    # Without a selector a canary may yet take the request, and the body may yet name another model or version.
+    if not asking.route.selectors and (outcome.model.slices or body_is_read):
+        return plane.most_max_body
+    most = outcome.view.contract.limits.max_body_bytes or plane.limits.max_body
+    return body_problem(outcome, length, max_body=plane.limits.max_body) or most

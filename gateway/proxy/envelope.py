@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 from functools import lru_cache
 from itertools import islice
@@ -14,6 +16,7 @@ from gateway.proxy.problem import Refused, refuse
 
 _MODEL_KEY = re.compile(rb'"(?:m|\\u006[dD])(?:o|\\u006[fF])(?:d|\\u0064)(?:e|\\u0065)(?:l|\\u006[cC])"\s*:')
 _PLAIN_KEY = b'"model"'
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLANKS = re.compile(rb"[ \t\r\n]*")
 _MAX_MODEL_KEYS = 1000
 
@@ -62,12 +65,14 @@ def read_envelope(body: bytes) -> Envelope:
             more leniently could see another model or version than was routed.
     """
     if not body.lstrip(b" \t\r\n").startswith(b"{"):
+        _check_other_encodings(body)
         return EMPTY
     try:
         fields = _FIELDS.decode(body)
     except (msgspec.DecodeError, RecursionError):
         if _MODEL_KEY.search(body) is not None:
             raise _unreadable("The body names a model but is not JSON that can be read.") from None
+        _check_other_encodings(body)
         return EMPTY
     stream = fields.stream is not msgspec.UNSET and bytes(fields.stream) == b"true"
     if fields.model is msgspec.UNSET:
@@ -80,6 +85,21 @@ def read_envelope(body: bytes) -> Envelope:
         return Envelope(model_id, stream=stream)
     start = _after_blanks(body, _model_keys(body)[0].end())
     return Envelope(model_id, selector, stream, (start, start + len(raw)))
+
+
+def _check_other_encodings(body: bytes) -> None:
+    """Refuse a body that names a model in UTF-16 or 32, or behind a byte order mark: some readers take it for JSON.
+
+    RFC 8259 section 8.1 allows UTF-8 without a mark and nothing else.
+    """
+    if not body.startswith(_MARKS) and b"\0" not in body[:4]:
+        return
+    try:
+        text = body.decode(json.detect_encoding(body), "surrogatepass")
+    except UnicodeError:
+        return
+    if _MODEL_KEY.search(text.encode("utf-8", "surrogatepass")) is not None:
+        raise _unreadable("The body names a model but is not UTF-8 without a byte order mark.")
 
 
 @lru_cache(maxsize=1024)

@@ -19,7 +19,7 @@ from gateway.proxy.identity import Checked
 from gateway.proxy.outgoing import outgoing_body, outgoing_lines, request_line
 from gateway.proxy.own import OwnAnswer, from_problem, known_of
 from gateway.proxy.plane import DataPlane
-from gateway.proxy.problem import Problem
+from gateway.proxy.problem import Problem, draining
 from gateway.proxy.relay import Client, Relay
 from gateway.proxy.request import Request
 from gateway.proxy.stamps import lifecycle_stamps, route_stamps, worker_stamps
@@ -267,7 +267,7 @@ class Exchange:
         if self._relay.status is not None:
             self._cut("draining", "the gateway is shutting down")
         else:
-            self._answer(Problem(503, "draining", "The gateway is shutting down; ask again.", retry_after_s=1))
+            self._answer(draining())
 
     # answers of ours ----------------------------------------------------------------------------------------------
 
@@ -354,7 +354,7 @@ class Exchange:
 
 def answer_own(plane: DataPlane, client: Client, request: Request, answer: OwnAnswer, *, arrived_at: float) -> None:
     """Write an answer that needed no worker, and its record."""
-    relay = Relay(client, request, keep_alive=request.keep_alive and not plane.draining)
+    relay = Relay(client, request, keep_alive=request.keep_alive and not answer.close and not plane.draining)
     relay.own(answer, date=plane.date)
     known = answer.known
     record = AccessRecord(

@@ -10,8 +10,9 @@ from gateway.proxy.target import Target
 from gateway.routing.snapshot import Instance
 
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-_LINES = b"%b%b%bvia: 1.1 dna-gateway\r\nx-request-id: %b\r\n\r\n"
-_FORWARDED = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\n"
+_LINES = b"%b%b%bx-request-id: %b\r\n\r\n"
+_VIA = b"1.1 dna-gateway"
+_FORWARDED = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nvia: %b\r\n"
 
 
 def request_line(request: Request, target: Target, instance: Instance) -> bytes:
@@ -38,14 +39,25 @@ def outgoing_lines(request: Request, body: bytes, *, request_id: str, peer: str,
         is_trusted: It is a proxy whose forwarding headers are extended in place of replaced.
     """
     length = b"" if not body and request.method in _BODYLESS else b"content-length: %d\r\n" % len(body)
-    forwarded = _extended(request, peer.encode()) if is_trusted else _FORWARDED % (peer.encode(), b"http")
+    forwarded = _extended(request, peer) if is_trusted else _FORWARDED % (peer.encode(), b"http", _VIA)
     return _LINES % (_fixed_lines(request, is_trusted), length, forwarded, request_id.encode("ascii"))
 
 
-def _extended(request: Request, peer: bytes) -> bytes:
+def _extended(request: Request, peer: str) -> bytes:
     """Go on with what a trusted proxy says of its own client: one line for all that were sent."""
-    chain = b", ".join([*request.all(b"x-forwarded-for"), peer])
-    return _FORWARDED % (chain, request.one(b"x-forwarded-proto") or b"http")
+    lines = _FORWARDED % (
+        _chain(request, b"x-forwarded-for", peer.encode()),
+        request.one(b"x-forwarded-proto") or b"http",
+        _chain(request, b"via", _VIA),
+    )
+    if request.one(b"forwarded") is None:
+        return lines
+    node = f'for="[{peer}]"' if ":" in peer else f"for={peer}"  # RFC 7239 section 6
+    return lines + b"forwarded: %b\r\n" % _chain(request, b"forwarded", node.encode())
+
+
+def _chain(request: Request, name: bytes, ours: bytes) -> bytes:
+    return b", ".join([*(said for said in request.all(name) if said), ours])
 
 
 def _fixed_lines(request: Request, is_trusted: bool) -> bytes:

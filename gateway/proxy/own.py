@@ -10,6 +10,8 @@ from gateway.proxy.problem import Family, Problem, document, encode
 from gateway.proxy.stamps import refusal_stamps
 from gateway.routing.decision import NOTHING_ASKED, NotRouted, Resolution
 
+_TOO_LARGE = 413
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -33,6 +35,8 @@ class OwnAnswer:
     body: bytes
     known: Known
     code: str | None = None
+    close: bool = False
+    """Nothing more is read from the client: it may yet send what was refused."""
 
 
 def from_local(answer: LocalAnswer, known: Known) -> OwnAnswer:
@@ -52,7 +56,7 @@ def from_problem(problem: Problem, known: Known, *, family: Family, path: str) -
         lines += b"connection: upgrade\r\nupgrade: %b\r\n" % problem.upgrade.encode()
     if problem.final:
         lines += b"x-should-retry: false\r\n"
-    return OwnAnswer(problem.status, lines, body, known, problem.code)
+    return OwnAnswer(problem.status, lines, body, known, problem.code, close=problem.status == _TOO_LARGE)
 
 
 def known_of(outcome: Resolution | NotRouted, *, request_id: str, generation: int, attempts: int = 0) -> Known:

@@ -253,6 +253,8 @@ class DataPlane:
         """Cut what is still open; whoever is owed the rest of an answer must not take what came for all of it."""
         for connection in [each for each in self.connections if each.is_owed]:
             connection.cut(reset=True)
+        for connection in [each for each in self.connections if each.is_reading]:
+            connection.refuse_for_shutdown()
         for exchange in list(self.exchanges):
             exchange.cut_for_shutdown()
         for connection in list(self.connections):

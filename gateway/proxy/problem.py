@@ -107,6 +107,11 @@ def method_not_allowed(method: str) -> Refused:
     return Refused(Problem(405, "method_not_allowed", f"{method} is not served here.", allow=METHODS), close=True)
 
 
+def draining() -> Problem:
+    """Say that the process ends before a request was answered."""
+    return Problem(503, "draining", "The gateway is shutting down; ask again.", retry_after_s=1)
+
+
 def websocket_refused() -> Refused:
     """Make the refusal of a WebSocket: it is told what is spoken here (RFC 9110 section 15.5.22)."""
     return Refused(Problem(426, "bad_request", "WebSocket is not served here.", upgrade="HTTP/1.1"), close=True)

@@ -13,12 +13,12 @@ import asyncio
 from typing import Any, cast
 
 from gateway.proxy.decide import decide
-from gateway.proxy.early import early_refusal
+from gateway.proxy.early import look_ahead
 from gateway.proxy.exchange import Exchange, answer_own
 from gateway.proxy.own import Known, OwnAnswer, from_problem
 from gateway.proxy.peers import UNKNOWN
 from gateway.proxy.plane import DataPlane
-from gateway.proxy.problem import Family, Problem, Refused
+from gateway.proxy.problem import Family, Problem, Refused, draining
 from gateway.proxy.reader import RequestReader
 from gateway.proxy.request import Request, own_id
 from gateway.proxy.sockets import reset_on_close, untaken
@@ -134,6 +134,11 @@ class DataProtocol:
         """An answer is complete, but its client has not taken all of it from us."""
         return self._exchange is None and self._transport is not None and self._transport.get_write_buffer_size() > 0
 
+    def refuse_for_shutdown(self) -> None:
+        """The drain deadline is over: a request whose body is still coming is answered, one without a head is not."""
+        if self._reader.in_body:
+            self._refuse(Refused(draining(), close=True))
+
     def shutdown(self) -> None:
         """Close an idle connection now; a busy one ends with its answer, which says so."""
         if self._exchange is None and not self.is_reading:
@@ -181,7 +186,7 @@ class DataProtocol:
         if reader.trailers:
             self._plane.metrics.trailers_dropped(reader.trailers)
             reader.trailers = 0
-        if self._overflowed or now - self._made_at > self._plane.limits.client_max_age_s:
+        if (self._overflowed and not self._pending) or now - self._made_at > self._plane.limits.client_max_age_s:
             request.keep_alive = False
         self._served = True
         self._looked = False
@@ -232,11 +237,12 @@ class DataProtocol:
             return
         self._looked = True
         is_awaited = reader.expects_continue and not reader.body_bytes
-        if not is_awaited and reader.declared <= plane.least_max_body:
+        if not is_awaited and not reader.is_chunked and reader.declared <= plane.least_max_body:
             return
-        problem = early_refusal(plane, reader.head, reader.declared)
-        if problem is not None:
-            raise Refused(problem, close=True)
+        seen = look_ahead(plane, reader.head, reader.declared)
+        if isinstance(seen, Problem):
+            raise Refused(seen, close=True)
+        reader.limit_body(seen)
         if is_awaited:
             self.write(_CONTINUE)
 
@@ -262,7 +268,7 @@ class DataProtocol:
         self._exchange = None
         self._hold(0)
         self._quiet_since = self._plane.now()
-        if not keep_alive or self._plane.draining:
+        if not keep_alive or self._plane.draining or (self._overflowed and not self._pending):
             self._linger()
         elif self._pending:
             self._pump()

@@ -73,6 +73,20 @@ class RequestReader:
         return (line[1].decode("ascii"), line[2]) if line is not None else ("-", b"")
 
     @property
+    def is_chunked(self) -> bool:
+        """The open request's body comes in chunks."""
+        return self._chunks is not None
+
+    def limit_body(self, most: int) -> None:
+        """Bound the body of the open request further, now that its version is known.
+
+        Raises:
+            Refused: More of it has come already.
+        """
+        if self._chunks is not None:
+            self._chunks.limit(most)
+
+    @property
     def declared(self) -> int:
         """Length of the open request's body as its head states it; 0 where it comes in chunks."""
         return self._declared

@@ -14,6 +14,7 @@ from gateway.proxy.problem import Family, Refused, refuse
 _DOT_SEGMENT = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ABSOLUTE = re.compile(rb"https?://([^/?#]+)(.*)", re.IGNORECASE)
+_VERSION_LIKE = re.compile(r"v?\d+\.\d+\.\d")
 _MODEL_ACTIONS = (b":predict", b":explain")
 
 
@@ -103,6 +104,8 @@ def _leading_version(path: bytes) -> tuple[str | None, bytes]:
     text = _decoded(first)
     if text.count(".") < 2:
         return None, path
+    if _VERSION_LIKE.match(text):
+        check_names(text)
     try:
         Version.parse(text)
     except VersionError:

@@ -70,7 +70,7 @@ def encode_text(record: AccessRecord) -> bytes:
         str(record.status),
         record.code or "",
         record.method,
-        printable(record.path),
+        record.path,
         named,
         record.route_reason or "",
         f"dna={record.dna}" if record.dna else "",
@@ -79,7 +79,7 @@ def encode_text(record: AccessRecord) -> bytes:
         f"{record.duration_ms:.1f}ms",
         record.request_id,
     ]
-    return " ".join(part for part in parts if part).encode("utf-8", "backslashreplace")
+    return " ".join(printable(part) for part in parts if part).encode("utf-8", "backslashreplace")
 
 
 def printable(text: str) -> str:

@@ -147,6 +147,26 @@ def test_what_is_pipelined_beyond_the_bound_is_closed_and_not_left_hanging(serve
     assert conversation.responses[0].complete
 
 
+def test_requests_read_before_the_bound_was_met_are_answered(served: Served) -> None:
+    gateway, worker = served
+
+    async def first_is_slow(turn: Turn) -> None:
+        await asyncio.sleep(0.6 if turn.seen.path == b"/first" else 0)
+        await answer_json(turn)
+
+    worker.handler = first_is_slow
+    with Wire(gateway.port) as wire:
+        wire.send(request("POST", "/first", body=b"{}"))
+        wire.read(0.05)
+        wire.send(b"".join(request("POST", f"/next/{number}", body=b"y" * 900) for number in range(100)))
+        conversation = wire.read(10)
+
+    paths = [json.loads(response.body)["path"] for response in conversation.responses if response.complete]
+    assert conversation.closed
+    assert paths == ["/first", *(f"/next/{number}" for number in range(len(paths) - 1))]
+    assert len(paths) > 50
+
+
 def test_pipelined_requests_are_answered_in_order_each_with_its_own(served: Served) -> None:
     gateway, worker = served
 

@@ -79,3 +79,20 @@ def test_a_name_that_cannot_be_resolved_is_down_and_says_why(tmp_path: Path) -> 
 
     assert instance["address"] == ""
     assert instance["last_probe"]["detail"].startswith("the name no-such-host.invalid has no address")
+
+
+def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_large(tmp_path: Path) -> None:
+    with StubWorker() as worker, GatewayProcess(tmp_path) as gateway:
+        write_documents(tmp_path, contract_for(worker, limits={"max_body_bytes": 10}))
+        gateway.wait_verified(1)
+        head = b"POST /v1.0.0/generate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+        open_ended = talk(gateway.port, [head, b"6\r\nabcdef\r\n", b"5\r\nabc"])
+        whole = talk(gateway.port, [head + b"b\r\nabcdefghijk\r\n0\r\n\r\n"])
+        fits = talk(gateway.port, [head + b"a\r\nabcdefghij\r\n0\r\n\r\n"])
+
+    for refused in (open_ended, whole):
+        assert [response.status for response in refused.responses] == [413]
+        assert refused.responses[0].header("connection") == "close"
+        assert refused.closed
+    assert [response.status for response in fits.responses] == [200]

@@ -68,6 +68,12 @@ def test_bodies(body: bytes, model_id: str | None, selector: str | None, stream:
         pytest.param(b'{"a": ' + b"[" * 100_000 + b']}, "model": "m"}', "bad_request", id="too-deep-with-a-model"),
         pytest.param(b"{" + b'"a":{"model":1},' * 2000 + b'"model":"m"}', "bad_request", id="too-many-models"),
         pytest.param(b'{"\xff": {"model": 1}, "model": "m"}', "bad_request", id="names-not-utf-8"),
+        pytest.param(b'\xef\xbb\xbf{"model": "m@v1.1.0"}', "bad_request", id="byte-order-mark"),
+        pytest.param('{"model": "m"}'.encode("utf-16"), "bad_request", id="utf-16-with-a-mark"),
+        pytest.param('{"model": "m"}'.encode("utf-16-le"), "bad_request", id="utf-16-le"),
+        pytest.param('{"model": "m"}'.encode("utf-16-be"), "bad_request", id="utf-16-be"),
+        pytest.param(' {"model": "m\ud800"}'.encode("utf-32-le", "surrogatepass"), "bad_request", id="utf-32-le"),
+        pytest.param('[{"x": 1}, {"\\u006dodel": "m"}]'.encode("utf-32-be"), "bad_request", id="utf-32-be"),
     ],
 )
 def test_bodies_that_cannot_be_routed(body: bytes, code: str) -> None:
@@ -124,3 +130,16 @@ def test_a_large_body_with_a_selector_is_read_and_rewritten_quickly(filler: byte
     assert time.process_time() - began < 0.25
     assert (envelope.model_id, envelope.selector, envelope.stream) == ("m", "1", False)
     assert rewritten == body.replace(b'"m@1"', b'"m"')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"\xff\xfe\x00\xd8", id="half-a-pair"),
+        pytest.param(b"\x00\x00\x00\x01\x02 tensor", id="zeros"),
+        pytest.param(b"\xef\xbb\xbftext", id="text-with-a-mark"),
+        pytest.param('{"prompt": "x"}'.encode("utf-16"), id="utf-16-that-names-none"),
+    ],
+)
+def test_other_bodies_say_nothing(body: bytes) -> None:
+    assert read_envelope(body) is EMPTY

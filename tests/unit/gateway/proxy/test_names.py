@@ -36,3 +36,9 @@ def test_a_path_names_nothing_longer(target: bytes) -> None:
 def test_a_body_names_nothing_longer(model: bytes) -> None:
     with pytest.raises(Refused, match="at most 256 characters"):
         read_envelope(b'{"model": "' + model + b'"}')
+
+
+@pytest.mark.parametrize("version", [b"v1.0." + b"9" * 256, b"1.1.0-" + b"a" * 300, b"v1.1.0+" + b"a" * 300])
+def test_a_version_in_the_path_is_no_longer(version: bytes) -> None:
+    with pytest.raises(Refused, match="at most 256 characters"):
+        parse_target(b"/" + version + b"/generate", b"a")

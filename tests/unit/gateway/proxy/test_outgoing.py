@@ -77,12 +77,21 @@ def test_a_client_cannot_use_connection_to_remove_what_we_add() -> None:
 def test_what_a_trusted_proxy_says_of_its_client_is_extended() -> None:
     said = (b"X-Forwarded-For: 6.6.6.6", b"X-Forwarded-For: 7.7.7.7", b"X-Forwarded-Proto: https")
 
-    written = message(request(*said, b"X-Forwarded-Host: api.example", b"Forwarded: for=6.6.6.6"), is_trusted=True)
+    more = (b"X-Forwarded-Host: api.example", b"Forwarded: for=6.6.6.6", b"Via: 1.0 edge", b"Via: ")
+    written = message(request(*said, *more), is_trusted=True)
 
     assert b"x-forwarded-for: 6.6.6.6, 7.7.7.7, 10.0.0.9\r\n" in written
     assert b"x-forwarded-proto: https\r\n" in written
     assert b"x-forwarded-host: api.example\r\n" in written
-    assert written.lower().count(b"forwarded") == 3
+    assert b"forwarded: for=6.6.6.6, for=10.0.0.9\r\n" in written
+    assert b"via: 1.0 edge, 1.1 dna-gateway\r\n" in written
+    assert written.lower().count(b"forwarded") == 4
+
+
+def test_an_address_of_version_6_is_quoted_as_rfc_7239_asks() -> None:
+    written = message(request(b"Forwarded: for=_x"), peer="2001:db8::1", is_trusted=True)
+
+    assert b'forwarded: for=_x, for="[2001:db8::1]"\r\n' in written
 
 
 def test_a_trusted_proxy_that_says_nothing_is_the_client() -> None:

@@ -94,3 +94,13 @@ def test_bytes_of_a_client_that_are_no_text_do_not_cost_the_record() -> None:
 
     assert json.loads(stream.getvalue())["path"] == "/\\udcff"
     assert log.lines.dropped == 0
+
+
+@pytest.mark.parametrize("field", ["model_id", "version", "path", "request_id", "dna", "instance"])
+def test_nothing_a_client_or_a_worker_says_breaks_a_line_of_text_or_moves_the_cursor(field: str) -> None:
+    forged = "m\n11:00:00 200 GET /forged\x1b[31m\u2028\u202e\x7f\t"
+
+    text = encode_text(record(**{field: forged})).decode()
+
+    assert text.isprintable()
+    assert "forged" in text
