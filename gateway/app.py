@@ -104,9 +104,10 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         now=runtime.now,
         wall=runtime.wall,
         draw=runtime.draw,
-        new_request_id=runtime.new_request_id,
+        new_request_id=runtime.request_ids.new,
         has_documents=lambda: watcher.state.last_good_at is not None,
         tls=tls,
+        defer=asyncio.get_running_loop().call_soon,
     )
     fleet.follow(on_instance=plane.instance_changed, on_documents=plane.documents_changed)
     FleetGauges(registry, lambda: figures(fleet.current(), fleet.documents, fleet.tracked, watcher.state))

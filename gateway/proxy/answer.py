@@ -17,6 +17,7 @@ from gateway.proxy.request import Header
 _NO_BODY = frozenset({204, 304})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _MAX_LENGTH_DIGITS = 18
+_PLAIN_START = b"HTTP/1.1 "
 _BLANKS = (b" ", b"\t")
 _KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re.IGNORECASE)
 
@@ -65,8 +66,8 @@ class AnswerReader:
     """
 
     __slots__ = (
-        "_head_bytes", "_head_only", "_headers", "_limits", "_parser", "_pieces", "broken", "complete", "head", "keep",
-        "surplus",
+        "_head_bytes", "_head_only", "_headers", "_is_begun", "_is_plain", "_limits", "_parser", "_pieces", "broken",
+        "complete", "head", "keep", "surplus",
     )  # fmt: skip
 
     # Said to be missing here, httptools need not look for them in vain at every answer.
@@ -83,6 +84,7 @@ class AnswerReader:
         self.head: AnswerHead | None = None
         self.complete = self.surplus = self.keep = False
         self.broken = ""
+        self._is_begun = self._is_plain = False
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
 
     @property
@@ -96,6 +98,8 @@ class AnswerReader:
         if parser is None or self.broken:
             return
         if self.head is None:
+            if not self._is_begun:
+                self._is_begun, self._is_plain = True, data.startswith(_PLAIN_START)
             self._head_bytes += len(data)
         try:
             parser.feed_data(data)
@@ -156,10 +160,12 @@ class AnswerReader:
         if 100 <= status < 200 and status != 101:
             self._headers = []
             self._head_bytes = 0
+            self._is_plain = False
             return
         if not 200 <= status <= 599:  # 101 among them: nobody asked for another protocol
             raise _Malformed(f"status {status} is no final answer")
-        version = parser.get_http_version()
+        # Asking the parser means making a text; most answers begin so and need not.
+        version = "1.1" if self._is_plain else parser.get_http_version()
         if version not in ("1.0", "1.1"):
             raise _Malformed(f"HTTP/{version} is not spoken here")
         has_body = not self._head_only and status not in _NO_BODY

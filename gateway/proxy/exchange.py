@@ -9,6 +9,8 @@ moment ago must not be picked from an older one.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from gateway.health.liveness import ExchangeOutcome
 from gateway.health.retry_after import retry_after_s
 from gateway.proxy.answer import AnswerHead
@@ -47,9 +49,9 @@ class Exchange:
     """One request on its way. Made by the connection that read it; ends by itself or when the client leaves."""
 
     __slots__ = (
-        "_attempt", "_attempts", "_body", "_checked", "_client", "_code", "_done", "_failure", "_is_paused",
-        "_lines", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_traffic", "_tried", "_view",
-        "_waiting", "request", "request_id", "waits_until",
+        "_attempt", "_attempts", "_body", "_checked", "_client", "_code", "_done", "_failure", "_instance",
+        "_is_paused", "_lines", "_plane", "_rejected", "_relay", "_snapshot", "_ticket", "_times", "_traffic", "_tried",
+        "_upstream_s", "_view", "_waiting", "request", "request_id", "waits_until",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +66,8 @@ class Exchange:
         self._relay = Relay(client, request, keep_alive=request.keep_alive)
         self._times = Times(arrived_at)
         self._attempt: Attempt | None = None
+        self._instance: Instance | None = None
+        self._upstream_s = 0.0
         self._checked: Checked | None = None
         self._lines = self._body = b""
         self._rejected: tuple[Rejection, ...] = ()
@@ -303,7 +307,7 @@ class Exchange:
     # the end ------------------------------------------------------------------------------------------------------
 
     def _end(self, now: float) -> None:
-        """Every exchange passes here once: places freed, one record written."""
+        """Every exchange passes here once: places are freed now, and it is accounted for once its last bytes left."""
         if self._done:
             return
         self._done = True
@@ -312,22 +316,25 @@ class Exchange:
         if self._waiting:
             plane.admission.leave(self._traffic.key, self)
         self._times.ended_at = now
-        record = self._summary()
         # Let go of the attempt, which refers back: nothing is left for the garbage collector.
         attempt, self._attempt = self._attempt, None
         if attempt is not None:
+            self._instance, self._upstream_s = attempt.instance, self._times.upstream_s(attempt.sent_at)
             attempt.abort()
-        upstream_s = self._times.upstream_s(attempt.sent_at) if attempt is not None else 0.0
-        plane.metrics.finished(record, upstream_s=upstream_s, counts=self._traffic.counts)
-        plane.record(record)
+        plane.ended(self)
 
-    def _summary(self) -> AccessRecord:
-        route, attempt, relay = self._ticket.route, self._attempt, self._relay
+    def account(self, at: datetime) -> None:
+        """Count it and write its record, which says that it ended at this moment."""
+        record = self._summary(at)
+        self._plane.metrics.finished(record, upstream_s=self._upstream_s, counts=self._traffic.counts)
+        self._plane.record(record)
+
+    def _summary(self, at: datetime) -> AccessRecord:
+        route, instance, relay = self._ticket.route, self._instance, self._relay
         model_id, version = self._traffic.key
         stated = self._checked.stated if self._checked is not None and relay.is_workers else None
-        instance = attempt.instance if attempt is not None else None
         return AccessRecord(
-            ts=utc(self._plane.wall()),
+            ts=at,
             request_id=self.request_id,
             method=self.request.method,
             path=self.request.path,

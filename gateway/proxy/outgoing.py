@@ -10,9 +10,8 @@ from gateway.proxy.target import Target
 from gateway.routing.snapshot import Instance
 
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-_LINES = b"%b%b%bx-request-id: %b\r\n\r\n"
 _VIA = b"1.1 dna-gateway"
-_FORWARDED = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nvia: %b\r\n"
+_FORWARDED = b"%bx-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nvia: %b\r\n"
 
 
 def request_line(request: Request, target: Target, instance: Instance) -> bytes:
@@ -38,14 +37,30 @@ def outgoing_lines(request: Request, body: bytes, *, request_id: str, peer: str,
         peer: Address of the client.
         is_trusted: It is a proxy whose forwarding headers are extended in place of replaced.
     """
-    length = b"" if not body and request.method in _BODYLESS else b"content-length: %d\r\n" % len(body)
-    forwarded = _extended(request, peer) if is_trusted else _FORWARDED % (peer.encode(), b"http", _VIA)
-    return _LINES % (_fixed_lines(request, is_trusted), length, forwarded, request_id.encode("ascii"))
+    fixed, ending = _fixed_lines(request, peer, is_trusted), b"x-request-id: %b\r\n\r\n" % request_id.encode("ascii")
+    if not body and request.method in _BODYLESS:
+        return fixed + ending
+    return b"%bcontent-length: %d\r\n%b" % (fixed, len(body), ending)
+
+
+def _fixed_lines(request: Request, peer: str, is_trusted: bool) -> bytes:
+    """Give the lines that depend on head and peer alone; worked out once for all requests that repeat the head."""
+    lines = request.facts.lines_for_worker
+    if lines is None:
+        forwarding = _extended(request, peer) if is_trusted else _replaced(request, peer)
+        lines = request.facts.lines_for_worker = for_worker(request.headers) + forwarding
+    return lines
+
+
+def _replaced(request: Request, peer: str) -> bytes:
+    """Say what we know of the client; what it says itself is worth nothing."""
+    return _FORWARDED % (_host_line(request.one(b"host")), peer.encode(), b"http", _VIA)
 
 
 def _extended(request: Request, peer: str) -> bytes:
     """Go on with what a trusted proxy says of its own client: one line for all that were sent."""
     lines = _FORWARDED % (
+        _host_line(request.one(b"x-forwarded-host") or request.one(b"host")),
         _chain(request, b"x-forwarded-for", peer.encode()),
         request.one(b"x-forwarded-proto") or b"http",
         _chain(request, b"via", _VIA),
@@ -56,16 +71,9 @@ def _extended(request: Request, peer: str) -> bytes:
     return lines + b"forwarded: %b\r\n" % _chain(request, b"forwarded", node.encode())
 
 
+def _host_line(host: bytes | None) -> bytes:
+    return b"" if host is None else b"x-forwarded-host: %b\r\n" % host
+
+
 def _chain(request: Request, name: bytes, ours: bytes) -> bytes:
     return b", ".join([*(said for said in request.all(name) if said), ours])
-
-
-def _fixed_lines(request: Request, is_trusted: bool) -> bytes:
-    """Give the lines that depend on the head alone; worked out once for all requests that repeat it."""
-    lines = request.facts.lines_for_worker
-    if lines is None:
-        said = request.one(b"x-forwarded-host") if is_trusted else None
-        host = said if said is not None else request.one(b"host")
-        forwarded_host = b"" if host is None else b"x-forwarded-host: %b\r\n" % host
-        lines = request.facts.lines_for_worker = for_worker(request.headers) + forwarded_host
-    return lines

@@ -17,6 +17,7 @@ from gateway.proxy.limits import Limits
 from gateway.proxy.peers import Peers
 from gateway.proxy.pool import Address, Pool
 from gateway.proxy.stamps import StampKey, http_date
+from gateway.proxy.times import utc
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
 from gateway.telemetry.access import AccessRecord
 from gateway.telemetry.counts import VersionCounts
@@ -104,6 +105,7 @@ class DataPlane:
         new_request_id: Callable[[], str],
         has_documents: Callable[[], bool],
         tls: ssl.SSLContext,
+        defer: Callable[[Callable[[], None]], object],
     ) -> None:
         self.snapshot = snapshot
         self.report = report
@@ -130,6 +132,8 @@ class DataPlane:
         self._traffic: dict[VersionKey, Traffic] = {}
         self._dials: set[asyncio.Task[None]] = set()
         self._tls = tls
+        self._defer = defer
+        self._ended: list[Exchange] = []
 
     # instances ----------------------------------------------------------------------------------------------------
 
@@ -217,6 +221,22 @@ class DataPlane:
         for exchange in [known for known in self.exchanges if known.is_answered_by(instance)]:
             exchange.identity_changed(str(instance.refusal))
 
+    # the end of an exchange ----------------------------------------------------------------------------------------
+
+    def ended(self, exchange: Exchange) -> None:
+        """Account for an exchange soon: not before the bytes it wrote have left, and together with others."""
+        self._ended.append(exchange)
+        if len(self._ended) == 1:
+            self._defer(self.account)
+
+    def account(self) -> None:
+        """Count the exchanges that ended and write their records."""
+        ended, self._ended = self._ended, []
+        if ended:
+            at = utc(self.wall())
+            for exchange in ended:
+                exchange.account(at)
+
     # work beside requests -----------------------------------------------------------------------------------------
 
     def dial(self, work: Coroutine[Any, Any, None]) -> None:
@@ -259,5 +279,6 @@ class DataPlane:
             exchange.cut_for_shutdown()
         for connection in list(self.connections):
             connection.close()
+        self.account()
         for destination in self._destinations.values():
             destination.pool.close()

@@ -137,6 +137,7 @@ class Gateway:
             slow_start_s=30.0,
             has_documents=lambda: True,
             tls=ssl.create_default_context(),
+            defer=lambda act: act(),
         )
 
     def connect(self) -> tuple[DataProtocol, Wire]:

@@ -292,3 +292,15 @@ def test_an_error_of_our_own_is_not_taken_for_the_workers() -> None:
 
     with pytest.raises(httptools.HttpParserCallbackError):
         Careless(Limits(), head_only=False).feed(LENGTH)
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_the_version_is_that_of_the_final_head_however_its_bytes_come(split: bool) -> None:
+    interim, start = b"HTTP/1.1 103 X\r\n\r\n", b"HTTP/1.0 200 X\r\nA: "
+    rest = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    reader = AnswerReader(Limits(), head_only=False)
+
+    for piece in (interim + start, rest) if split else (interim + start + rest,):
+        reader.feed(piece)
+
+    assert reader.broken == "the answer's transfer coding is not exactly `chunked`"

@@ -34,10 +34,10 @@ def test_the_whole_message() -> None:
     assert message(sent) == (
         b"Accept: */*\r\n"
         b"x-forwarded-host: gw:8080\r\n"
-        b"content-length: 3\r\n"
         b"x-forwarded-for: 10.0.0.9\r\n"
         b"x-forwarded-proto: http\r\n"
         b"via: 1.1 dna-gateway\r\n"
+        b"content-length: 3\r\n"
         b"x-request-id: r-1\r\n"
         b"\r\n"
         b"abc"
