@@ -64,11 +64,14 @@ def _pip(*arguments: str) -> None:
 
 
 def _test() -> int:
-    """Run the tests of the compiled modules against the build; give pytest's exit status."""
+    """Run the tests of the compiled modules against the build, then a minute of mutated bytes; give the exit status."""
     pytest = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-o", "pythonpath="]
     # The drain is not among what is compiled, and its twenty rounds take two minutes.
-    command = [*pytest, "-m", "not interpreted", *TESTED, "--ignore", "tests/integration/proxy/test_drain.py"]
-    return subprocess.run(command, env={**os.environ, **environment(build())}, check=False).returncode
+    tests = [*pytest, "-m", "not interpreted", *TESTED, "--ignore", "tests/integration/proxy/test_drain.py"]
+    fuzzer = [sys.executable, "-m", "tests.fuzz.mutate", "--seconds", "60"]
+    compiled = {**os.environ, **environment(build())}
+    statuses = (subprocess.run(command, cwd=ROOT, env=compiled, check=False).returncode for command in (tests, fuzzer))
+    return next((status for status in statuses if status), 0)
 
 
 def _folder() -> Path:
