@@ -16,9 +16,10 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from gateway.printable import printable
 from gateway.sources.document_file import DocumentFile, Unsettled, key_or_none, take
 from gateway.sources.reading import DocumentFault, DocumentText, Reading
-from gateway.sources.tree import Listing, Stamp, is_absent, printable, walk
+from gateway.sources.tree import Listing, Stamp, is_absent, walk
 
 _PATIENCE = 4
 """Rounds in a row for which a file that never rests is passed over before it is read all the same."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.printable import printable
 from gateway.sources.paths import TOP_FOLDERS, is_passed_over
 
 Stamp = tuple[int, int, int, int, int]
@@ -125,11 +126,6 @@ def _take_files(listing: Listing, path: str, entries: list[os.DirEntry[str]]) ->
             listing.files[inner] = stamp_of(status)
         else:
             listing.faults[inner] = "is not a regular file"
-
-
-def printable(text: str) -> str:
-    """Spell what no log can hold, such as bytes of a name that are not UTF-8, with backslashes."""
-    return text if text.isprintable() else ascii(text)[1:-1]
 
 
 def is_absent(root: Path, path: str) -> bool:

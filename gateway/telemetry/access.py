@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from gateway.printable import printable
 from gateway.telemetry.lines import LineWriter
 
 
@@ -80,11 +81,6 @@ def encode_text(record: AccessRecord) -> bytes:
         record.request_id,
     ]
     return " ".join(printable(part) for part in parts if part).encode("utf-8", "backslashreplace")
-
-
-def printable(text: str) -> str:
-    """Escape what could move the cursor or break the line: text from a client goes to a terminal here."""
-    return text if text.isprintable() else ascii(text)[1:-1]
 
 
 class AccessLog:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -13,31 +13,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from gateway.cli.main import main
 from inference_dna.manifest import parse_manifest
 from inference_dna.serving.receipt import ReceiptKey
 from inference_dna.serving.stamp import Exchanged, stamp
 from inference_dna.trust.base64url import encode_base64url
 from inference_dna.trust.pem import load_public_key
+from tests.support.command import Run
 from tests.support.gnupg import HAS_GPG, NO_GPG, Home, gnupg_home
 from tests.support.manifests import write_folder
 from tests.support.standing import ready_standing
 
-Run = Callable[..., tuple[int, str, str]]
 FILES = {"model.weights": b"weights", "config.json": b"{}", "README.md": b"r"}
-
-
-@pytest.fixture
-def dna(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run a command in a folder of its own; gives exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gateway.cli.main import main
 from inference_dna.manifest import parse_manifest
+from tests.support.command import Run
 from tests.support.manifests import write_folder
 
-Run = Callable[..., tuple[int, str, str]]
 FILES = {"model.weights": b"weights", "config.json": b"{}", "vocab.txt": b"a\nb\n", "tokenizer_config.json": b"{}"}
-
-
-@pytest.fixture
-def dna(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run a command in a folder of its own; gives exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.sources.tree import is_absent, printable, walk
+from gateway.printable import printable
+from gateway.sources.tree import is_absent, walk
 
 
 def put(root: Path, path: str, text: str = "{}") -> Path:
