@@ -97,7 +97,7 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         snapshot=fleet.current,
         report=fleet,
         metrics=metrics,
-        record=log.access.record,
+        write_records=log.access.write,
         limits=_limits(settings, log.events),
         budget=settings.retry_budget,
         slow_start_s=settings.slow_start_s,

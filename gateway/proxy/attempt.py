@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gateway.health.liveness import ExchangeOutcome
-from gateway.proxy.answer import AnswerHead
+from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.attempts import NOT_CONNECTED, may_repeat_fresh
 from gateway.proxy.identity import AnswerJudge, Checked, lost_trust
 from gateway.proxy.plane import DataPlane, Traffic

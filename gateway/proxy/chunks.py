@@ -1,4 +1,4 @@
-"""Takes the chunked coding off a request body, strictly (RFC 9112 section 7.1).
+"""Takes the chunked coding off a body, strictly (RFC 9112 section 7.1).
 
 llhttp tells neither where a chunked message ends inside a read nor how much was spent on extensions, so this is our
 own: it stops at the exact byte, and what is no body is bounded. It accepts less than llhttp, never more.
@@ -26,13 +26,19 @@ _SIZE_DIGITS = 16
 
 
 class ChunkDecoder:
-    """Decodes one body into `body`; `trailers` counts the lines that were dropped behind it."""
+    """Decodes one body into `body`; `trailers` counts the lines that were dropped behind it.
+
+    Args:
+        limits: Bounds of what is no body.
+        max_body: Largest body of a request. None for an answer, which may go on for hours: its body has no bound, and
+            extensions are bounded by the chunk, not by the message.
+    """
 
     __slots__ = (
         "_in_trailers", "_left", "_limits", "_max_body", "_open", "_spent", "_trailer_bytes", "body", "trailers",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits, *, max_body: int) -> None:
+    def __init__(self, limits: Limits, *, max_body: int | None) -> None:
         self._limits = limits
         self._max_body = max_body
         self._open = b""
@@ -40,7 +46,7 @@ class ChunkDecoder:
         """Bytes of the current chunk still to come, its CRLF included; 0 between chunks."""
         self._in_trailers = False
         self._spent = 0
-        """Bytes that went to extensions and leading zeros."""
+        """Bytes that went to extensions and leading zeros, of the message or of the chunk."""
         self._trailer_bytes = 0
         self.body = bytearray()
         self.trailers = 0
@@ -69,6 +75,8 @@ class ChunkDecoder:
 
     def _begin_chunk(self, line: re.Match[bytes]) -> None:
         digits = line[1]
+        if self._max_body is None:
+            self._spent = 0
         self._spend(line.end() - line.start() - 2 - len(digits))
         size = int(digits, 16)
         if size == 0:
@@ -77,17 +85,23 @@ class ChunkDecoder:
         self._check_size(len(self.body) + size)
         self._left = size + 2
 
+    def take(self) -> bytes:
+        """Give what of the body was read since the last call, and let go of it."""
+        body = bytes(self.body)
+        self.body.clear()
+        return body
+
     def limit(self, most: int) -> None:
         """Take no more than so many bytes from now on.
 
         Raises:
             Refused: More has come, or is announced, already.
         """
-        self._max_body = min(self._max_body, most)
+        self._max_body = most if self._max_body is None else min(self._max_body, most)
         self._check_size(len(self.body) + max(self._left - 2, 0))
 
     def _check_size(self, size: int) -> None:
-        if size > self._max_body:
+        if self._max_body is not None and size > self._max_body:
             raise refuse(413, "payload_too_large", f"The body is larger than {self._max_body} bytes.")
 
     def _spend(self, extra: int) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from gateway.health.liveness import ExchangeOutcome
 from gateway.health.retry_after import retry_after_s
-from gateway.proxy.answer import AnswerHead
+from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.attempt import Attempt
 from gateway.proxy.attempts import Again, after_failure, after_refused_answer
 from gateway.proxy.decide import Ticket
@@ -323,11 +323,11 @@ class Exchange:
             attempt.abort()
         plane.ended(self)
 
-    def account(self, at: datetime) -> None:
-        """Count it and write its record, which says that it ended at this moment."""
+    def account(self, at: datetime) -> AccessRecord:
+        """Count it and give its record, which says that it ended at this moment."""
         record = self._summary(at)
         self._plane.metrics.finished(record, upstream_s=self._upstream_s, counts=self._traffic.counts)
-        self._plane.record(record)
+        return record
 
     def _summary(self, at: datetime) -> AccessRecord:
         route, instance, relay = self._ticket.route, self._instance, self._relay
@@ -382,5 +382,5 @@ def answer_own(plane: DataPlane, client: Client, request: Request, answer: OwnAn
         client=client.peer,
     )
     plane.metrics.finished(record)
-    plane.record(record)
+    plane.write_records([record])
     client.finished(keep_alive=relay.keep_alive)

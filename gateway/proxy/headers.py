@@ -7,7 +7,8 @@ Nothing is passed on as it came: framing, `Host`, forwarding headers and stamps 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import lru_cache
 from itertools import product
 
 from gateway.proxy.request import Header
@@ -61,35 +62,55 @@ def _spellings(name: bytes) -> set[bytes]:
     }
 
 
-_PLAIN_CONNECTIONS = frozenset({b"close", b"keep-alive", b"Close", b"Keep-Alive"})
-"""Values of `Connection` that name no header line."""
+_NAMES_NO_LINE = frozenset({b"close", b"keep-alive"})
 _DROPPED_DOWNSTREAM = frozenset(spelling for name in _OURS_DOWNSTREAM for spelling in _spellings(name))
 """From a client, names with `_` never get here; a worker's are dropped where they could pass for ours."""
 
 
-def named_by_connection(headers: Iterable[Header]) -> frozenset[bytes]:
-    """Give the names that `Connection` declares hop-by-hop (RFC 9110 section 7.6.1), in small letters."""
-    values = [value for name, _, value in headers if name == b"connection"]
-    if not values:
-        return frozenset()
-    return frozenset(token.strip().lower() for value in values for token in value.split(b","))
+@lru_cache(maxsize=128)
+def tokens_of(value: bytes) -> frozenset[bytes]:
+    """Give the members of a comma-separated list, in small letters."""
+    return frozenset(token.strip(b" \t").lower() for token in value.split(b","))
+
+
+def named_by_connection(lines: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    """Give what `Connection` says of these names and values: options, and names it makes hop-by-hop.
+
+    Source: RFC 9110 section 7.6.1.
+    """
+    values = [value for name, value in lines if name == b"connection"]
+    return tokens_of(b",".join(values)) if values else frozenset()
 
 
 def for_worker(headers: list[Header]) -> bytes:
     """Encode the client's header lines that a worker may see, in order, duplicates kept."""
-    return _encode(headers, _DROPPED_UPSTREAM | named_by_connection(headers))
-
-
-def for_client(headers: list[Header], said: Mapping[bytes, bytes]) -> bytes:
-    """Encode the worker's header lines that a client may see, in order, duplicates kept; `said`: values by name."""
-    if len(said) != len(headers) or said.get(b"connection", b"close") not in _PLAIN_CONNECTIONS:
-        named = named_by_connection(headers)
-    else:
-        named = frozenset()
-    if b"link" in said:
-        headers = [line for line in headers if line[0] != b"link" or not _OUR_RELATIONS.search(line[2])]
-    return _encode(headers, _DROPPED_DOWNSTREAM | named if named else _DROPPED_DOWNSTREAM)
-
-
-def _encode(headers: list[Header], dropped: frozenset[bytes]) -> bytes:
+    dropped = _DROPPED_UPSTREAM | named_by_connection((name, value) for name, _, value in headers)
     return b"".join([b"%b: %b\r\n" % (raw, value) for name, raw, value in headers if name not in dropped])
+
+
+class AnswerLine:
+    """A header line of a worker's answer.
+
+    Attributes:
+        name: In small letters.
+        value: Without surrounding blanks.
+        shown: The line as clients see it; empty where they may not.
+    """
+
+    __slots__ = ("name", "shown", "value")
+
+    def __init__(self, raw_name: bytes, value: bytes) -> None:
+        self.name = raw_name.lower()
+        self.value = value
+        self.shown = b"" if _is_hidden(self.name, value) else b"%b: %b\r\n" % (raw_name, value)
+
+
+def _is_hidden(name: bytes, value: bytes) -> bool:
+    return name in _DROPPED_DOWNSTREAM or (name == b"link" and _OUR_RELATIONS.search(value) is not None)
+
+
+def for_client(lines: list[AnswerLine], named: frozenset[bytes]) -> bytes:
+    """Join the worker's lines that a client may see, in order, duplicates kept; `named`: by `Connection`."""
+    if named <= _NAMES_NO_LINE:
+        return b"".join([line.shown for line in lines])
+    return b"".join([line.shown for line in lines if line.name not in named])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contracts.contract import Contract
 from contracts.terms import Enforcement, Verification
 from contracts.verdict import Verdict, VerdictKind, judge
-from gateway.proxy.answer import AnswerHead
+from gateway.proxy.answer_head import AnswerHead
 from gateway.routing.snapshot import Instance, Snapshot
 from inference_dna import headers as names
 from inference_dna.digest import ALGORITHM, HEX_LENGTH
@@ -225,8 +225,8 @@ def _stated(head: AnswerHead) -> Stated:
 
 def _joined(head: AnswerHead) -> dict[bytes, bytes]:
     values: dict[bytes, list[bytes]] = {}
-    for name, _, value in head.headers:
-        values.setdefault(name, []).append(value)
+    for line in head.lines:
+        values.setdefault(line.name, []).append(line.value)
     return {name: b", ".join(sent) for name, sent in values.items()}
 
 

@@ -95,7 +95,7 @@ class DataPlane:
         snapshot: Callable[[], Snapshot],
         report: Report,
         metrics: Metrics,
-        record: Callable[[AccessRecord], None],
+        write_records: Callable[[list[AccessRecord]], None],
         limits: Limits,
         budget: BudgetSettings,
         slow_start_s: float,
@@ -110,7 +110,7 @@ class DataPlane:
         self.snapshot = snapshot
         self.report = report
         self.metrics = metrics
-        self.record = record
+        self.write_records = write_records
         self.limits = limits
         self.now = now
         self.wall = wall
@@ -234,8 +234,7 @@ class DataPlane:
         ended, self._ended = self._ended, []
         if ended:
             at = utc(self.wall())
-            for exchange in ended:
-                exchange.account(at)
+            self.write_records([exchange.account(at) for exchange in ended])
 
     # work beside requests -----------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gateway.health.liveness import ExchangeOutcome, answer_outcome
-from gateway.proxy.answer import AnswerHead
+from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.headers import for_client
 from gateway.proxy.own import OwnAnswer
 from gateway.proxy.problem import Family, openai_error
@@ -79,7 +79,7 @@ class Relay:
         """Make the head; it leaves with the first bytes of the body, or with the next call of `data`."""
         self.status, self.is_workers = head.status, True
         said = head.said
-        lines = for_client(head.headers, said)
+        lines = for_client(head.lines, head.named)
         self.outcome = answer_outcome(head.status, retry_after=b"retry-after" in said)
         extra = b"" if b"date" in said else b"date: %b\r\n" % date
         if said.get(b"content-type", b"")[:17].lower() == b"text/event-stream":

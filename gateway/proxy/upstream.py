@@ -13,7 +13,8 @@ import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, cast
 
-from gateway.proxy.answer import AnswerHead, AnswerReader
+from gateway.proxy.answer import AnswerReader
+from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.limits import KIB, Limits
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class UpstreamConnection:
     def abort(self) -> None:
         """Close at once and forget the exchange: cut, cancelled, refused or timed out."""
         self.exchange = None
-        self._forget_answer()
+        self._answer = None
         self._pool.discard(self)
         if self.transport is not None:
             self.transport.abort()
@@ -173,7 +174,7 @@ class UpstreamConnection:
     def _release(self, answer: AnswerReader) -> None:
         """Let go of a connection whose answer is complete: back to the pool, or closed where any doubt is left."""
         self.exchange = None
-        self._forget_answer()
+        self._answer = None
         keep_s = self._limits.upstream_keepalive_s
         said_s = answer.kept_s()
         if said_s is not None:
@@ -206,8 +207,3 @@ class UpstreamConnection:
         self.abort()
         if exchange is not None:
             exchange.on_failed(failure, detail)
-
-    def _forget_answer(self) -> None:
-        if self._answer is not None:
-            self._answer.close()
-            self._answer = None

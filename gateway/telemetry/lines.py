@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import BinaryIO, TypeVar
-
-Value = TypeVar("Value")
+from collections.abc import Sequence
+from typing import BinaryIO
 
 _BATCH = 1024
 """Lines written in one go."""
 
 
 class LineWriter:
-    """Takes values and their encoders, and writes the lines in batches elsewhere.
+    """Takes lines, and writes them in batches elsewhere.
 
-    A line is encoded where it is put: a microsecond, while a thread that encodes would hold the interpreter for as long
-    as all lines of a batch take, and requests would wait for it. The thread looks by itself every `flush_s` seconds:
-    waking it for each line would cost the request more than the line.
+    They come encoded: a thread that encodes would hold the interpreter for as long as all lines of a batch take, and
+    requests would wait for it. The thread looks by itself every `flush_s` seconds: waking it for each line would cost
+    the request more than the line.
 
     Args:
         stream: Where lines go; only this thread writes to it.
@@ -28,7 +26,7 @@ class LineWriter:
 
     def __init__(self, stream: BinaryIO, *, capacity: int = 16_384, flush_s: float = 0.05) -> None:
         self.dropped = 0
-        """Lines lost to a full queue, a stream that broke, or a value that could not be encoded."""
+        """Lines lost to a full queue or a stream that broke."""
         self._stream: BinaryIO | None = stream
         self._capacity = capacity
         self._flush_s = flush_s
@@ -37,15 +35,11 @@ class LineWriter:
         self._thread = threading.Thread(target=self._run, name="lines", daemon=True)
         self._thread.start()
 
-    def put(self, encode: Callable[[Value], bytes], value: Value) -> None:
-        """Queue one line; `encode` gives it without its line feed, and is not called where there is no room."""
-        if len(self._waiting) >= self._capacity or self._closing.is_set():
-            self.dropped += 1
-            return
-        try:
-            self._waiting.append(encode(value))
-        except Exception:  # noqa: BLE001 - one line that cannot be encoded must not end a request; the count tells of it
-            self.dropped += 1
+    def put(self, lines: Sequence[bytes]) -> None:
+        """Queue lines, without their line feeds; those that find no room are dropped and counted."""
+        room = 0 if self._closing.is_set() else max(self._capacity - len(self._waiting), 0)
+        self.dropped += max(len(lines) - room, 0)
+        self._waiting.extend(lines[:room])
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Write what waits and stop. A stream that takes nothing is given up after `timeout_s` seconds."""

@@ -60,7 +60,6 @@ def read(pieces: list[bytes], *, head_only: bool) -> Outcome:
             break
         reader.feed(piece)
         body += reader.take_body()
-    reader.close()
     failure = None
     if reader.broken:
         failure = Failure.TRUNCATED if reader.head is not None else Failure.MALFORMED
@@ -70,7 +69,7 @@ def read(pieces: list[bytes], *, head_only: bool) -> Outcome:
 def _outcome(head: Any, body: bytes, *, complete: bool, failure: Failure | None) -> Outcome:
     if head is None:
         return Outcome(None, (), body, complete, failure)
-    return Outcome(head.status, tuple((name, value) for name, _, value in head.headers), body, complete, failure)
+    return Outcome(head.status, tuple((line.name, line.value) for line in head.lines), body, complete, failure)
 
 
 def llhttp_body(data: bytes) -> bytes | None:

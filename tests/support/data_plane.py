@@ -127,7 +127,7 @@ class Gateway:
             snapshot=lambda: snapshot or fleet("v1.0.0"),
             report=self.heard,
             metrics=self.metrics,
-            record=self.heard.records.append,
+            write_records=self.heard.records.extend,
             limits=replace(LIMITS, **limits),
             now=lambda: self.now,
             wall=lambda: 1_800_000_000.0,

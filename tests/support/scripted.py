@@ -9,7 +9,7 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
-from gateway.proxy.answer import AnswerHead
+from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.upstream import Failure, UpstreamConnection
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.proxy.headers import STAMPS, for_client, for_worker, named_by_connection
+from gateway.proxy.headers import STAMPS, AnswerLine, for_client, for_worker, named_by_connection
 from gateway.proxy.request import Header
 
 
@@ -14,7 +14,11 @@ def headers(*lines: bytes) -> list[Header]:
 
 
 def seen_by_client(sent: list[Header]) -> bytes:
-    return for_client(sent, {name: value for name, _, value in sent})
+    return for_client([AnswerLine(raw, value) for _, raw, value in sent], connection(sent))
+
+
+def connection(sent: list[Header]) -> frozenset[bytes]:
+    return named_by_connection((name, value) for name, _, value in sent)
 
 
 STAMP_NAMES = sorted(name.decode() for name in STAMPS)
@@ -98,4 +102,4 @@ def test_names_in_connection_are_dropped(encode: object) -> None:
     ],
 )
 def test_names_that_connection_declares(lines: tuple[bytes, ...], names: set[bytes]) -> None:
-    assert named_by_connection(headers(*lines)) == names
+    assert connection(headers(*lines)) == names

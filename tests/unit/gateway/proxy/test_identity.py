@@ -9,8 +9,9 @@ import pytest
 
 from contracts.contract import Contract, parse_contract
 from contracts.verdict import VerdictKind
-from gateway.proxy.answer import AnswerHead
+from gateway.proxy.answer_head import AnswerHead, read_answer_head
 from gateway.proxy.identity import AnswerJudge
+from gateway.proxy.limits import Limits
 from inference_dna.inputs import hash_tokens
 from tests.support.stub_worker import digests_of
 
@@ -23,10 +24,19 @@ def contract(**more: Any) -> Contract:
     return parse_contract(json.dumps({"model_id": "m", "version": "v1.0.0", "dna": [accepted]} | more))
 
 
+def lines_of(stated: dict[str, str]) -> list[str]:
+    return [f"X-Inference-{name.replace('_', '-')}: {value}" for name, value in stated.items()]
+
+
+def read(status: int, lines: list[str]) -> AnswerHead:
+    raw = "\r\n".join([f"HTTP/1.1 {status} X", *lines, "Content-Length: 0"]).encode()
+    answer = read_answer_head(raw, Limits(), head_only=False)
+    assert answer is not None
+    return answer
+
+
 def head(status: int = 200, **stated: str) -> AnswerHead:
-    sent = {f"X-Inference-{name.replace('_', '-')}": value for name, value in stated.items()}
-    headers = [(name.lower().encode(), name.encode(), value.encode()) for name, value in sent.items()]
-    return AnswerHead(status, headers, {name: value for name, _, value in headers}, 0, has_body=False)
+    return read(status, lines_of(stated))
 
 
 def honest(input_hash: str = "", **more: str) -> AnswerHead:
@@ -79,8 +89,8 @@ def test_a_strand_of_another_input_is_noted_each_time() -> None:
 
 
 def test_a_name_sent_twice_is_malformed() -> None:
-    once = honest()
-    twice = AnswerHead(200, [*once.headers, once.headers[0]], once.said, 0, has_body=False)
+    lines = lines_of({"DNA": OURS.dna(), "Digest": f"sha256:{OURS.runtime}", "Assurance": "full-hash"})
+    once, twice = read(200, lines), read(200, [*lines, lines[0]])
     judge = AnswerJudge(contract())
     judge.check(once)
 

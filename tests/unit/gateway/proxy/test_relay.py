@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from gateway.health.liveness import ExchangeOutcome
-from gateway.proxy.answer import AnswerHead, AnswerReader
+from gateway.proxy.answer import AnswerReader
+from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.limits import Limits
 from gateway.proxy.own import Known, OwnAnswer
 from gateway.proxy.problem import Family

@@ -78,7 +78,6 @@ async def answers(line: Line) -> None:
         pytest.param(b"HTTP/1.1 204 X\r\n\r\n", False, id="204"),
         pytest.param(b"HTTP/1.1 304 X\r\nContent-Length: 9\r\n\r\n", False, id="304"),
         pytest.param(OK + b"Content-Length: 3\r\n\r\n", True, id="head"),
-        pytest.param(ANSWER + b"\r\n", False, id="an-empty-line-behind-is-harmless"),
     ],
 )
 def test_a_connection_whose_answer_ended_cleanly_is_used_again(
@@ -107,6 +106,7 @@ def test_a_connection_whose_answer_ended_cleanly_is_used_again(
         pytest.param(OK + b"Connection: close\r\nContent-Length: 3\r\n\r\nabc", False, id="worker-closes"),
         pytest.param(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", False, id="1.0"),
         pytest.param(ANSWER + b"x", False, id="a-byte-behind"),
+        pytest.param(ANSWER + b"\r\n", False, id="an-empty-line-behind"),
         pytest.param(ANSWER + ANSWER, False, id="an-answer-nobody-asked-for"),
         pytest.param(b"HTTP/1.1 204 X\r\nContent-Length: 3\r\n\r\nabc", False, id="204-with-a-body"),
         pytest.param(ANSWER, True, id="head-with-a-body"),

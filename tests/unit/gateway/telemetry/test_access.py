@@ -53,7 +53,7 @@ FIELDS = (
 def test_a_record_is_one_line_of_json_with_the_names_of_the_reference() -> None:
     stream = io.BytesIO()
     log = AccessLog(stream, console=False)
-    log.record(FULL)
+    log.write([FULL])
     log.close()
     (line,) = stream.getvalue().splitlines()
 
@@ -65,7 +65,7 @@ def test_a_record_is_one_line_of_json_with_the_names_of_the_reference() -> None:
 def test_on_a_terminal_it_is_one_line_of_text() -> None:
     stream = io.BytesIO()
     log = AccessLog(stream, console=True)
-    log.record(FULL)
+    log.write([FULL])
     log.close()
 
     assert stream.getvalue().decode() == (
@@ -89,10 +89,10 @@ def test_text_says_what_there_is(fields: dict[str, Any], text: str) -> None:
 def test_bytes_of_a_client_that_are_no_text_do_not_cost_the_record() -> None:
     stream = io.BytesIO()
     log = AccessLog(stream, console=False)
-    log.record(record(path="/\udcff"))
+    log.write([FULL, record(path="/\udcff")])
     log.close()
 
-    assert json.loads(stream.getvalue())["path"] == "/\\udcff"
+    assert [json.loads(line)["path"] for line in stream.getvalue().splitlines()] == [FULL.path, "/\\udcff"]
     assert log.lines.dropped == 0
 
 

@@ -28,7 +28,7 @@ def test_lines_come_out_whole_and_in_order() -> None:
     stream = io.BytesIO()
     lines = LineWriter(stream, flush_s=0.005)
     for number in range(3000):
-        lines.put(str.encode, f"line {number}")
+        lines.put([b"line %d" % number])
     lines.close()
 
     assert stream.getvalue() == b"".join(b"line %d\n" % number for number in range(3000))
@@ -38,7 +38,7 @@ def test_lines_come_out_whole_and_in_order() -> None:
 def test_a_line_is_written_without_closing() -> None:
     stream = io.BytesIO()
     lines = LineWriter(stream, flush_s=0.005)
-    lines.put(bytes, b"one")
+    lines.put([b"one"])
     deadline = time.monotonic() + 5
     while not stream.getvalue() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -47,22 +47,16 @@ def test_a_line_is_written_without_closing() -> None:
     lines.close()
 
 
-def test_a_line_is_encoded_where_it_is_put_and_only_where_there_is_room() -> None:
-    encoded: list[str] = []
+def test_of_lines_put_together_those_that_find_room_are_written() -> None:
     stream = Slow()
-    lines = LineWriter(stream, capacity=1, flush_s=60)
-
-    def encode(text: str) -> bytes:
-        encoded.append(text)
-        return text.encode()
-
-    for text in ("a", "b"):
-        lines.put(encode, text)
+    lines = LineWriter(stream, capacity=3, flush_s=60)
+    lines.put([b"a", b"b"])
+    lines.put([b"c", b"d", b"e"])
     stream.open.set()
     lines.close()
 
-    assert encoded == ["a"]
-    assert lines.dropped == 1
+    assert stream.getvalue() == b"a\nb\nc\n"
+    assert lines.dropped == 2
 
 
 def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:
@@ -70,7 +64,7 @@ def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:
     lines = LineWriter(stream, capacity=10, flush_s=0.005)
     began = time.monotonic()
     for number in range(5000):
-        lines.put(str.encode, str(number))
+        lines.put([b"%d" % number])
     took = time.monotonic() - began
     stream.open.set()
     lines.close()
@@ -82,9 +76,9 @@ def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:
 
 def test_a_reader_that_is_gone_ends_writing_and_nothing_else() -> None:
     lines = LineWriter(Broken(), flush_s=0.005)
-    lines.put(bytes, b"one")
+    lines.put([b"one"])
     time.sleep(0.05)
-    lines.put(bytes, b"two")
+    lines.put([b"two"])
     lines.close()
 
     assert lines.dropped == 2
@@ -93,18 +87,6 @@ def test_a_reader_that_is_gone_ends_writing_and_nothing_else() -> None:
 def test_after_closing_lines_are_counted_as_lost() -> None:
     lines = LineWriter(io.BytesIO())
     lines.close()
-    lines.put(bytes, b"late")
+    lines.put([b"late"])
 
-    assert lines.dropped == 1
-
-
-def test_a_value_that_cannot_be_encoded_costs_its_own_line() -> None:
-    stream = io.BytesIO()
-    lines = LineWriter(stream, flush_s=0.005)
-    lines.put(bytes, b"one")
-    lines.put(str.encode, 5)  # type: ignore[arg-type]
-    lines.put(bytes, b"two")
-    lines.close()
-
-    assert stream.getvalue() == b"one\ntwo\n"
     assert lines.dropped == 1

@@ -1,0 +1,158 @@
+"""What the head of a worker's answer says, read strictly (RFC 9112 sections 4 and 5; http.md section 4.2).
+
+What cannot be framed in exactly one way is malformed, never guessed. A worker says most lines again and again, so a
+line is read once and remembered; what it means depends on nothing but its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from gateway.proxy.headers import AnswerLine, named_by_connection, tokens_of
+from gateway.proxy.limits import Limits
+
+_STATUS_LINE = re.compile(rb"HTTP/([0-9]\.[0-9]) ([0-9]{3})(?: [\t -~\x80-\xff]*+)?")
+_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]++):([\t -~\x80-\xff]*+)")
+_NO_BODY = frozenset({204, 304})
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+_MAX_LENGTH_DIGITS = 18
+_NOTHING: Final[frozenset[bytes]] = frozenset()
+
+_LINES: dict[bytes, AnswerLine] = {}
+"""Lines that were read before."""
+_MOST_REMEMBERED: Final = 1024
+_LONGEST_REMEMBERED: Final = 256
+
+
+class Malformed(Exception):
+    """This answer cannot be trusted; the message says why."""
+
+
+class AnswerHead:
+    """The final head of a worker's answer.
+
+    Attributes:
+        status: HTTP status.
+        lines: Its lines in order.
+        said: Value by lower-case name; of a name sent twice the last one.
+        length: Declared length of the body; None for a chunked one.
+        has_body: False for HEAD, 204 and 304.
+        named: What `Connection` says, in small letters.
+        keeps: The worker keeps the connection.
+    """
+
+    __slots__ = ("has_body", "keeps", "length", "lines", "named", "said", "status")
+
+    def __init__(
+        self,
+        status: int,
+        lines: list[AnswerLine],
+        said: dict[bytes, bytes],
+        length: int | None,
+        has_body: bool,
+        named: frozenset[bytes],
+        keeps: bool,
+    ) -> None:
+        self.status = status
+        self.lines = lines
+        self.said = said
+        self.length = length
+        self.has_body = has_body
+        self.named = named
+        self.keeps = keeps
+
+    @property
+    def repeats_names(self) -> bool:
+        """A name was sent more than once."""
+        return len(self.said) != len(self.lines)
+
+
+def read_answer_head(raw: bytes, limits: Limits, *, head_only: bool) -> AnswerHead | None:
+    """Read a whole head, without the empty line that ends it; None for an interim one (1xx but 101).
+
+    Raises:
+        Malformed: It cannot be read in exactly one way, or says what nobody asked for.
+    """
+    others = raw.split(b"\r\n")
+    version, status = read_status_line(others.pop(0))
+    if len(others) > limits.max_worker_headers:
+        raise Malformed(f"the answer has more than {limits.max_worker_headers} header lines")
+    known = _LINES
+    lines = [known.get(line) or read_line(line) for line in others]
+    said = {line.name: line.value for line in lines}
+    named = _named(lines, said)
+    keeps = b"close" not in named and (version == "1.1" or b"keep-alive" in named)
+    if status < 200:
+        if not keeps:
+            raise Malformed("an interim answer ends the connection")
+        return None
+    if len(said) != len(lines) and sum(line.name in _FRAMING for line in lines) > 1:
+        raise Malformed("the answer's framing is stated more than once")
+    has_body = not head_only and status not in _NO_BODY
+    length = _body_length(said, version, has_body=has_body)
+    return AnswerHead(status, lines, said, length, has_body, named, keeps)
+
+
+@lru_cache(maxsize=128)
+def read_status_line(line: bytes) -> tuple[str, int]:
+    """Give version and status of a first line.
+
+    Raises:
+        Malformed: It is none, of a version not spoken here, or of a status that is no answer.
+    """
+    said = _STATUS_LINE.fullmatch(line)
+    if said is None:
+        raise Malformed("the answer does not begin with a status line")
+    version, status = said[1].decode(), int(said[2])
+    if version not in ("1.0", "1.1"):
+        raise Malformed(f"HTTP/{version} is not spoken here")
+    if not 100 <= status <= 599 or status == 101:  # nobody asked for another protocol
+        raise Malformed(f"status {status} is no answer to this")
+    return version, status
+
+
+def read_line(line: bytes) -> AnswerLine:
+    """Read one header line, without its end.
+
+    Raises:
+        Malformed: It is none; one that continues the line before it among them (RFC 9112 section 5.2).
+    """
+    said = _LINE.fullmatch(line)
+    if said is None:
+        raise Malformed("a line of the answer's head is no header line")
+    read = AnswerLine(said[1], said[2].strip(b" \t"))
+    if len(line) <= _LONGEST_REMEMBERED:
+        if len(_LINES) >= _MOST_REMEMBERED:
+            _LINES.clear()
+        _LINES[line] = read
+    return read
+
+
+def _named(lines: list[AnswerLine], said: dict[bytes, bytes]) -> frozenset[bytes]:
+    """Give what `Connection` says, which most answers say once or not at all."""
+    value = said.get(b"connection")
+    if value is None:
+        return _NOTHING
+    if len(said) == len(lines):
+        return tokens_of(value)
+    return named_by_connection((line.name, line.value) for line in lines)
+
+
+def _body_length(said: dict[bytes, bytes], version: str, *, has_body: bool) -> int | None:
+    """Give the declared length, None for chunks; refuse what two readers could frame differently."""
+    length, coding = said.get(b"content-length"), said.get(b"transfer-encoding")
+    if coding is not None:
+        if length is not None:
+            raise Malformed("the answer's framing is stated more than once")
+        if coding.lower() != b"chunked" or version == "1.0":
+            raise Malformed("the answer's transfer coding is not exactly `chunked`")
+        return None
+    if length is not None:
+        if not length.isdigit() or len(length) > _MAX_LENGTH_DIGITS:
+            raise Malformed("the answer's length is not a number")
+        return int(length)
+    if has_body:
+        raise Malformed("the answer has neither a length nor chunks: its end cannot be told from a cut")
+    return 0
