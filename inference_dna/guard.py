@@ -40,7 +40,7 @@ from inference_dna.trust.signing import signers
 MISMATCH = 86
 """Exit code of a worker that is something else than its manifest promises."""
 UNPROVEN = 87
-"""Exit code where that is not known: no trusted signature, a fact that cannot be read, a failed warm-up."""
+"""Exit code where that is not known: no trusted signature, an unread fact, a failed warm-up, an unasked manifest."""
 
 PIN_MEANING = "the contract asks for it, whatever the manifest says"
 LOADED_MEANING = "what lies in memory is not what the files hold"
@@ -210,7 +210,12 @@ def _trusted_manifest(path: Path, trust: Trust, now: datetime) -> Manifest:
 
 
 def _contract_pins(contract: str | Path | None) -> Mapping[str, Json]:
-    return {} if contract is None else pins_of_contract(_read(Path(contract)))
+    if contract is None:
+        return {}
+    try:
+        return pins_of_contract(_read(Path(contract)))
+    except Refused as refused:
+        raise Refused(f"The contract {str(contract)!a} cannot be used; it is one JSON document. {refused}") from refused
 
 
 def _read(path: Path) -> bytes:
@@ -242,6 +247,7 @@ def _sections(promised: Manifest, measured: Genome) -> list[Row]:
             short(section.after),
             meaning(section),
             tuple(f"{change.kind.value} {change.sentence()}" for change in section.changes),
+            section.is_proven,
         )
         for section in compare(promised, parse_manifest(canonical(document))).differing
         if section.section not in promised.unmeasured
@@ -276,11 +282,18 @@ def _golden(promised: Manifest, worker: Worker) -> list[Row]:
 
 
 def _stop_at(rows: Sequence[Row], promised: Manifest) -> None:
-    if rows:
-        subject = promised.subject
-        named = "the model" if subject is None else f"{subject.model_id} {subject.version}"
+    if not rows:
+        return
+    subject = promised.subject
+    named = "the model" if subject is None else f"{subject.model_id} {subject.version}"
+    if any(row.is_proven for row in rows):
         message = f"This worker is not {named} as its manifest promises it; it must not start."
         raise GuardRefused(message, code=MISMATCH, rows=rows)
+    message = (
+        f"Whether this worker is {named} cannot be found out: the manifest was made without asking. Make it with the "
+        "engine that serves; the worker must not start."
+    )
+    raise GuardRefused(message, code=UNPROVEN, rows=rows)
 
 
 @contextmanager

@@ -47,9 +47,14 @@ def manifest_command(
     sign: Annotated[Path | None, typer.Option(help="Sign with this Ed25519 private key (PEM).")] = None,
     passphrase_file: PassphraseFile = None,
     engine: Annotated[str, typer.Option(help="auto, transformers, at-rest, or a function module:function.")] = "auto",
-    probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Ask the tokenizer.")] = True,
+    probe: Annotated[
+        bool | None, typer.Option("--probe/--no-probe", help="Ask the tokenizer.", show_default="where it can be asked")
+    ] = None,
     exclude: Annotated[list[str], typer.Option(help="Glob of weight files to leave out. Repeatable.")] = [],  # noqa: B006 - typer's own way
     golden: Annotated[Path | None, typer.Option(help="Ids to answer at every start.")] = None,
+    digest_cache: Annotated[
+        Path | None, typer.Option(help="Remember digests in this folder: faster, and only stat-cached.")
+    ] = None,
 ) -> None:
     """Measure a model and write its manifest: `dna manifest --model DIR --output FILE`."""
     if context.invoked_subcommand is not None:
@@ -73,6 +78,7 @@ def manifest_command(
             probe=probe,
             exclude=tuple(exclude),
             golden=golden,
+            digest_cache=digest_cache,
         )
     )
 

@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
 
 def attest_command(
     engine: Annotated[
-        str, typer.Option(help="vllm, sglang, tgi, triton, llamacpp or transformers.", show_default=False)
+        str,
+        typer.Option(help="vllm, sglang, tgi, triton, llamacpp, llama-cpp-python or transformers.", show_default=False),
     ],
     pid: Annotated[int, typer.Option(help="Process id of the engine.", show_default=False)],
     model: Annotated[Path, typer.Option(help="Folder or file that it has loaded.", show_default=False)],

@@ -14,7 +14,7 @@ from inference_dna.difference.diff import compare
 from inference_dna.difference.text import difference_document, difference_lines
 from inference_dna.making.cyclonedx import bill_of_materials
 from inference_dna.making.generate import Order, generate
-from inference_dna.making.manifest_text import manifest_lines
+from inference_dna.making.manifest_text import manifest_lines, unmeasured_lines
 from inference_dna.making.statement import envelope, statement
 from inference_dna.making.whole_file import STANDARD_OUTPUT
 from inference_dna.manifest import Manifest, parse_manifest
@@ -34,6 +34,8 @@ def write_manifest(order: Order) -> None:
     on_error = order.output == STANDARD_OUTPUT  # the document itself is on standard output then
     for line in manifest_lines(manifest, engine=engine, written_to=order.output):
         typer.echo(line, err=on_error)
+    for line in unmeasured_lines(manifest):
+        typer.echo(line, err=True)
 
 
 def print_difference(before: Path, after: Path, *, output: Format) -> None:

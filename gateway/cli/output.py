@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
+from inference_dna.shown import printable
+
 FAILED = 1
 WRONG_USAGE = 2
 FINDINGS = 3
@@ -42,10 +44,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, bad: S
 
     Without a terminal nothing is cut and nothing wrapped: the lines are for programs then.
     """
+    shown = [tuple(map(printable, row)) for row in rows]
     if sys.stdout.isatty():
-        _print_on_terminal(columns, rows, bad)
+        _print_on_terminal(columns, shown, bad)
     else:
-        _print_lines([tuple(columns), *map(tuple, rows)])
+        _print_lines([tuple(columns), *shown])
 
 
 def _print_lines(rows: Sequence[tuple[str, ...]]) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from inference_dna.attest.answers import TIMEOUT_S, Address, Answers
+from inference_dna.attest.command_line import with_environment
 from inference_dna.attest.engine import Engine
+from inference_dna.attest.process import Process, arguments, environment
 from inference_dna.measure.devices.nvidia_smi import Run
 from inference_dna.measure.work import Work
 
@@ -39,6 +41,16 @@ class Asked:
     api_key: str | None = field(default=None, repr=False)
     nvml: Any = None
     nvidia_smi: Run | None = None
+
+    def words(self, process: Process) -> tuple[str, ...]:
+        """The command line of the engine, with the options that it takes from its environment.
+
+        Raises:
+            Refused: The process cannot be looked into.
+        """
+        if not self.engine.variables:
+            return arguments(process)
+        return with_environment(arguments(process), environment(process), self.engine.variables)
 
     def answers(self, timeout_s: float = TIMEOUT_S) -> Answers:
         """Who asks this engine."""

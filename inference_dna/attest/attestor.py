@@ -19,7 +19,7 @@ from inference_dna.attest.asked import Asked
 from inference_dna.attest.command_line import named_paths
 from inference_dna.attest.listener import answers_for, listener
 from inference_dna.attest.measuring import Measured, measure
-from inference_dna.attest.process import Process, arguments, seen_by
+from inference_dna.attest.process import Process, seen_by
 from inference_dna.attest.signs import (
     Signs,
     changed_file,
@@ -144,7 +144,7 @@ class Attestor:
             raise Refused(f"Process {self._process.pid} does not listen on port {port}.")
 
     def _states(self) -> dict[str, FileState]:
-        named = named_paths(arguments(self._process), lambda path: seen_by(self._process, path))
+        named = named_paths(self._asked.words(self._process), lambda path: seen_by(self._process, path))
         return file_states((self._asked.model, *named))
 
     def _note_load(self, signs: Signs) -> None:

@@ -24,17 +24,29 @@ _SHOWN = (
     "*prefill*", "*max-model-len*", "*max-num-*", "*max-total-tokens", "*max-input-*", "*max-batch-*",
     "*context-length", "*ctx-size", "*seed*", "*cache-type*", "*kv-cache*", "*speculative*", "*num-*", "*threads*",
     "*batch*", "*gpu-layers", "*-rope-*", "*generation-config*", "*parser", "*tokenizer-mode", "*trust-remote-code",
-    "*revision", "*deterministic*", "*compile*",
+    "*revision", "*deterministic*", "*compile*", "n-ctx", "chat-format",
     "*cuda-graph*", "*mem-fraction*", "*gpu-memory-utilization", "*flash*", "*device", "*temp", "*top-k", "*top-p",
     "*min-p", "*penalty*", "tp*", "pp*", "dp*", "ep*", "ngl", "c", "b", "ub", "t", "fa", "ctk", "ctv", "np", "s",
 )  # fmt: skip
 _TALKS = (
-    "*host*", "*port", "*port-*", "*log*", "*served-model-name", "alias", "a", "*cors*", "*origin*", "*ssl*",
+    "*host*", "*port", "*port-*", "*log*", "*served-model-name", "*alias", "a", "*cors*", "*origin*", "*ssl*",
     "*metrics*",
     "*root-path", "*uds", "*otlp*", "*trace*", "*fingerprint*", "*nnodes", "*node-rank", "*dist-init-addr",
     "*download-dir", "*cache-dir", "*timeout*", "*hostname", "*json-output", "*usage*", "*access*", "verbose", "v",
 )  # fmt: skip
 _SECRET_ENDS = ("key", "token", "secret", "password", "credentials")
+
+
+def with_environment(arguments: Sequence[str], environ: Mapping[str, str], options: Sequence[str]) -> tuple[str, ...]:
+    """Add to a command line what an engine takes from its environment, as if it stood there.
+
+    Args:
+        arguments: The command line.
+        environ: The environment of the process.
+        options: Options that may be set by a variable of the same name, whatever its case.
+    """
+    found = sorted((name.lower(), value) for name, value in environ.items() if name.lower() in options)
+    return (*arguments, *(f"--{name}={value}" for name, value in found))
 
 
 def read_flags(arguments: Sequence[str], *, model: Path, where: Where) -> dict[str, Json]:

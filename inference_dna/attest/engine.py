@@ -57,6 +57,7 @@ class Engine:
         package: Its Python package; None for one that is a program.
         library: Its own interpreter can be asked for token ids, because its server cannot.
         reloads: It can take other weights while it runs, and its labels say when.
+        variables: Options that it takes from environment variables of that name, too, whatever their case.
     """
 
     name: str
@@ -68,3 +69,4 @@ class Engine:
     package: str | None = None
     library: bool = False
     reloads: bool = False
+    variables: tuple[str, ...] = ()

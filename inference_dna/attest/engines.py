@@ -7,6 +7,7 @@ from typing import cast
 
 from inference_dna.attest.answers import Answers, member
 from inference_dna.attest.engine import GOLDEN_PROMPT, Engine, Told
+from inference_dna.attest.llama_cpp_python import LLAMA_CPP_PYTHON
 from inference_dna.attest.openai import models, one_token, served_model
 from inference_dna.canonical import Json, Refused
 
@@ -85,7 +86,9 @@ def _tell_llamacpp(answers: Answers, asked: str | None) -> Told:
     defaults = member(props, "default_generation_settings")
     path = _text(member(props, "model_path"))
     return Told(
-        version=_required(member(props, "build_info"), "its build at /props"),
+        version=_required(
+            member(props, "build_info"), "its build at /props (the server of llama-cpp-python is another engine)"
+        ),
         model=asked or path or "default",
         values={"default_generation_settings": _settled(defaults), "chat_template": member(props, "chat_template")},
         root=path,
@@ -223,6 +226,7 @@ ENGINES = {
         Engine("tgi", _tell_tgi, _tgi_label, _encode_tgi, _no_render, _golden_tgi, package="text-generation-server"),
         Engine("triton", _tell_triton, _triton_label, _no_encode, _no_render, _golden_triton, reloads=True),
         Engine("llamacpp", _tell_llamacpp, _llamacpp_label, _encode_llamacpp, _render_llamacpp, one_token),
+        LLAMA_CPP_PYTHON,
         Engine(
             "transformers", _tell_transformers, _transformers_label, _no_encode, _no_render, one_token,
             package="transformers", library=True, reloads=True,

@@ -26,7 +26,7 @@ from inference_dna.measure.adapters import measure_adapter
 from inference_dna.measure.environment import settings_environment
 from inference_dna.measure.folder import ModelFolder, measure_model, weights_section
 from inference_dna.measure.places import RULE
-from inference_dna.measure.tokenizer import Probe, probe, tokenizer_section
+from inference_dna.measure.tokenizer import Probe, probe, tokenizer_section, unasked_section
 
 FAST = "tokenizer.json"
 TEMPLATES = ("chat_template.jinja", "chat_template.json", "tokenizer_config.json")
@@ -69,7 +69,7 @@ def measure(asked: Asked, process: Process) -> Measured:
 
 
 def _flags(asked: Asked, process: Process) -> dict[str, Json]:
-    return read_flags(arguments(process), model=asked.model, where=partial(seen_by, process))
+    return read_flags(asked.words(process), model=asked.model, where=partial(seen_by, process))
 
 
 def _check_root(asked: Asked, told: Told, outside: Outside) -> None:
@@ -104,8 +104,9 @@ def _weights(folder: ModelFolder, told: Told, outside: Outside) -> dict[str, Jso
 def _tokenizer(asked: Asked, told: Told, folder: ModelFolder, *, golden: Json, process: Process) -> dict[str, Json]:
     found = _probe(asked, told, folder, process)
     if found is None:
-        files: list[Json] = [entry.document() for entry in folder.tokenizer]
-        return {"kind": "files", "rule": RULE, "files": files, "probe": None} if files else {"kind": "none"}
+        return (
+            unasked_section(folder.tokenizer, "its server has no way to ask") if folder.tokenizer else {"kind": "none"}
+        )
     answers, path = found
     kind = "huggingface-fast" if FAST in folder.kept else "files" if folder.tokenizer else "embedded"
     settings: dict[str, Json] = {"path": path, "prompt_tokens": member(golden, "prompt_tokens")}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inference_dna.canonical import Json
-from inference_dna.shown import shown
+from inference_dna.shown import printable, shown
 
 
 class Kind(StrEnum):
@@ -57,7 +57,7 @@ class Change:
 
     def sentence(self) -> str:
         """The change on one line, without the section's name."""
-        return f"{self.name} {self._told()}" + (f" ({self.detail})" if self.detail else "")
+        return printable(f"{self.name} {self._told()}" + (f" ({self.detail})" if self.detail else ""))
 
     def _told(self) -> str:
         if self.kind is Kind.FILE:

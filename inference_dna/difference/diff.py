@@ -1,7 +1,8 @@
 """Says what tells two manifests apart: which section, and in it which file, token, setting or version.
 
 The digests decide whether a section differs; everything below only explains (dna.md section 3: `repackaged` is a
-mismatch too). Evidence that differs is told apart from what decides.
+mismatch too). Evidence that differs is told apart from what decides, and so is what a side was never asked: equal
+digests do not make it equal, and different ones not different.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from inference_dna.difference.tensor_changes import tensor_changes
 from inference_dna.difference.token_changes import token_changes
 from inference_dna.genome import SECTIONS
 from inference_dna.manifest import Manifest
+from inference_dna.measure.unasked import FILES, unasked
 
 _VERSIONS = {
     "framework": ("engine.version", "engine.commit", "python", "packages"),
@@ -26,13 +28,21 @@ _VERSIONS = {
 _EXPLAINED = {"weights": ("files",), "tokenizer": ("files", "probe"), "postprocess": ("files",)}
 """Members told file by file or text by text instead of as values."""
 _EXPLAINED_EVIDENCE = {"weights": ("tensors", "tensor_list"), "tokenizer": ("probe",), "postprocess": ("files",)}
+_FOLLOWS = {
+    "weights": ("load",),
+    "tokenizer": ("kind", "probe", "settings"),
+    "postprocess": ("code", "env", "kind", "rule", "values"),
+}
+"""Members that differ for no other reason than that one side was asked and the other was not. Of the stack nothing is
+left where no engine was there."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionDifference:
     """One section on both sides. The digests are bare hex, None where a side did not measure the section.
 
-    `changes` explain the digest; `evidence` differs too and decides nothing.
+    `changes` explain the digest; `evidence` differs too and decides nothing. `unasked` names for each side, before and
+    after, the fact that nobody was asked there, None where none is missing.
     """
 
     section: str
@@ -40,6 +50,7 @@ class SectionDifference:
     after: str | None
     changes: tuple[Change, ...] = ()
     evidence: tuple[Change, ...] = ()
+    unasked: tuple[str | None, str | None] = (None, None)
 
     @property
     def is_equal(self) -> bool:
@@ -50,6 +61,20 @@ class SectionDifference:
     def is_measured(self) -> bool:
         """Say whether both sides measured it."""
         return self.before is not None and self.after is not None
+
+    @property
+    def is_proven(self) -> bool:
+        """Say whether a difference is one of things that both sides measured.
+
+        Without that it is not known whether the two are the same: the digests differ because one side was asked more.
+        """
+        before, after = self.unasked
+        if not self.is_measured:
+            return False
+        if (before is None) == (after is None):
+            return True
+        follows = _FOLLOWS.get(self.section)
+        return follows is not None and any(change.name.partition(".")[0] not in follows for change in self.changes)
 
     @property
     def is_repackaged(self) -> bool:
@@ -96,12 +121,12 @@ def _section(name: str, before: Manifest, after: Manifest) -> SectionDifference:
         return SectionDifference(name, *digests)
     first, second = (cast("Mapping[str, Json]", manifest.genome[name]) for manifest in (before, after))
     changes = () if digests[0] == digests[1] else tuple(_changes(name, first, second))
-    return SectionDifference(name, *digests, changes, tuple(_evidence(name, first, second)))
+    missing = unasked(before.genome, name), unasked(after.genome, name)
+    return SectionDifference(name, *digests, changes, tuple(_evidence(name, first, second)), missing)
 
 
 def _changes(name: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Change]:
-    files = file_changes(before.get("files"), after.get("files"))
-    yield from files
+    yield from file_changes(*_deciding_files(before, after))
     if name == "weights":
         yield from tensor_changes(_member(before, "evidence"), _member(after, "evidence"))
     if name == "tokenizer":
@@ -112,9 +137,18 @@ def _changes(name: str, before: Mapping[str, Json], after: Mapping[str, Json]) -
 
 def _evidence(name: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Change]:
     first, second = _member(before, "evidence"), _member(after, "evidence")
-    yield from file_changes(first.get("files"), second.get("files"))
+    if FILES not in (before.get("kind"), after.get("kind")):
+        yield from file_changes(first.get("files"), second.get("files"))
     left_out = ("files", *_EXPLAINED_EVIDENCE.get(name, ()))
     yield from _values(_without(first, left_out), _without(second, left_out))
+
+
+def _deciding_files(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[Json, Json]:
+    """The files of both sides; where one is told by its files alone, those that the other keeps as evidence count."""
+    if FILES not in (before.get("kind"), after.get("kind")):
+        return before.get("files"), after.get("files")
+    first, second = (section.get("files") or _member(section, "evidence").get("files") for section in (before, after))
+    return first, second
 
 
 def _values(

@@ -18,6 +18,7 @@ MEANINGS = {
 }
 REPACKAGED = "the same tensors in other files: the same model packed anew, and still not what was promised"
 UNMEASURED = "one side did not measure it: nothing can be said"
+UNASKED = "only one side measured {fact}: whether that is the same cannot be said"
 _HEX_SHOWN = 12
 
 
@@ -36,7 +37,7 @@ def difference_lines(difference: Difference) -> Iterator[str]:
     yield from (f"name         {change.sentence()}" for change in difference.subject)
     yield from (f"bind         {change.sentence()}" for change in difference.bind)
     for section in difference.differing:
-        yield f"{section.section:12} differs: {meaning(section)}"
+        yield f"{section.section:12} {'differs' if section.is_proven else 'unknown'}: {meaning(section)}"
         yield f"    {'digest':8} {short(section.before)} -> {short(section.after)}"
         yield from (f"    {change.kind.value:8} {change.sentence()}" for change in section.changes)
     equal = [section.section for section in difference.sections if section.is_equal and section.is_measured]
@@ -45,6 +46,7 @@ def difference_lines(difference: Difference) -> Iterator[str]:
     unmeasured = [section.section for section in difference.sections if section.is_equal and not section.is_measured]
     if unmeasured:
         yield f"not measured {', '.join(unmeasured)}"
+    yield from (f"not measured {line}" for section in difference.sections if (line := _unasked_line(section)))
     yield from _evidence_lines(difference.sections)
 
 
@@ -52,12 +54,23 @@ def meaning(section: SectionDifference) -> str:
     """Say what a difference in this section means for the answers."""
     if not section.is_measured:
         return UNMEASURED
+    if not section.is_proven:
+        return UNASKED.format(fact=next(filter(None, section.unasked)))
     return REPACKAGED if section.is_repackaged else MEANINGS[section.section]
 
 
 def short(digest: str | None) -> str:
     """Write a digest so that it fits a table."""
     return "not measured" if digest is None else f"{ALGORITHM}{digest[:_HEX_SHOWN]}…"
+
+
+def _unasked_line(section: SectionDifference) -> str | None:
+    """Say of which fact of a section nothing is known, whatever the digests say; None where all is known."""
+    before, after = section.unasked
+    if before is None and after is None:
+        return None
+    side = "on either side" if before and after else "on the first side" if before else "on the second side"
+    return f"{side}: {before or after} ({section.section})"
 
 
 def _evidence_lines(sections: Iterable[SectionDifference]) -> Iterator[str]:
@@ -75,6 +88,8 @@ def _section_document(section: SectionDifference) -> dict[str, Json]:
         "after": _digest(section.after),
         "meaning": None if section.is_equal else meaning(section),
         "repackaged": section.is_repackaged,
+        "proven": section.is_proven,
+        "not_measured": {"before": section.unasked[0], "after": section.unasked[1]},
         "changes": _documents(section.changes),
         "evidence": _documents(section.evidence),
     }

@@ -17,12 +17,14 @@ from pathlib import Path
 from inference_dna.canonical import Json, Refused
 from inference_dna.difference.tensor_changes import LIST, tensor_list
 from inference_dna.golden import parse_golden, with_golden
-from inference_dna.making.manifest_text import manifest_lines, manifest_text
-from inference_dna.making.measurers import AT_REST, AUTO, TRANSFORMERS, Asked, Measured, measure
+from inference_dna.making.manifest_text import manifest_lines, manifest_text, unmeasured_lines
+from inference_dna.making.measurers import AUTO, TRANSFORMERS, Asked, Measured, measure
 from inference_dna.making.whole_file import STANDARD_OUTPUT, write_whole
 from inference_dna.manifest import UNMEASURED, Manifest, Subject, build_manifest, parse_manifest
+from inference_dna.measure.digest_cache import open_cache
 from inference_dna.measure.progress import progress_bar
 from inference_dna.measure.reading import reading_errors
+from inference_dna.measure.unasked import AT_REST
 from inference_dna.measure.work import Work
 from inference_dna.semver import read_version
 from inference_dna.trust.passphrase import read_passphrase
@@ -34,7 +36,12 @@ FAILED = 1
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to measure and where to write it. `output` may be `-`, standard output."""
+    """What to measure and where to write it.
+
+    `output` may be `-`, standard output. `probe` says whether the tokenizer must be asked; None asks it where that is
+    possible, and the manifest says where it was not. `digest_cache` is a folder that remembers the digests of large
+    files: a manifest that used one is `stat-cached` and no longer `full-hash`.
+    """
 
     model: Path
     output: Path
@@ -45,9 +52,10 @@ class Order:
     sign: Path | None = None
     passphrase_file: Path | None = None
     engine: str = AUTO
-    probe: bool = True
+    probe: bool | None = None
     exclude: tuple[str, ...] = ()
     golden: Path | None = None
+    digest_cache: Path | None = None
 
 
 def main(arguments: Sequence[str] | None = None, *, program: str | None = None) -> int:
@@ -61,6 +69,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str | None = None) 
     # With the document itself on standard output, people read on standard error.
     out = sys.stderr if order.output == STANDARD_OUTPUT else sys.stdout
     out.writelines(f"{line}\n" for line in manifest_lines(manifest, engine=engine, written_to=order.output))
+    sys.stderr.writelines(f"{line}\n" for line in unmeasured_lines(manifest))
     return 0
 
 
@@ -79,9 +88,11 @@ def generate(order: Order, *, now: datetime) -> tuple[Manifest, str]:
     """
     subject = _subject(order)
     _check_output(order)
+    cache = None if order.digest_cache is None else open_cache(order.digest_cache, _wall_clock)
     with progress_bar(sys.stderr, _seconds) as watch:
-        work = Work(watch=watch, tensors=order.tensors)
+        work = Work(watch=watch, cache=cache, tensors=order.tensors)
         measured = measure(Asked(order.model, order.engine, order.exclude, order.probe, work))
+    sys.stderr.writelines(f"{note}\n" for note in sorted(cache.notes if cache is not None else ()))
     document = build_manifest(
         _genome(order, measured),
         subject=subject,
@@ -117,8 +128,15 @@ def _parser(program: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--engine", default=AUTO, help=f"{AUTO} (default), {TRANSFORMERS}, {AT_REST}, or a function as module:function"
     )
-    parser.add_argument("--no-probe", dest="probe", action="store_false", help="do not ask the tokenizer")
+    parser.add_argument(
+        "--probe",
+        action=argparse.BooleanOptionalAction,
+        help="the tokenizer must be asked, or must not; without a word it is asked where a library for it is here",
+    )
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="weight files to leave out")
+    parser.add_argument(
+        "--digest-cache", type=Path, metavar="DIR", help="remember digests there: faster, and only stat-cached"
+    )
     parser.add_argument("--golden", type=Path, metavar="FILE", help="ids to answer at every start")
     return parser
 
@@ -184,3 +202,4 @@ def _read(path: Path) -> bytes:
 
 
 _seconds: Callable[[], float] = time.monotonic  # noqa: TID251 - a clock of the command, for its progress bar
+_wall_clock: Callable[[], float] = time.time  # noqa: TID251 - and one that files and remembered digests carry

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from inference_dna.canonical import Json
 from inference_dna.digest import ALGORITHM
+from inference_dna.genome import SECTIONS
 from inference_dna.manifest import Manifest
-from inference_dna.measure.at_rest import ENGINE as AT_REST
+from inference_dna.measure.unasked import AT_REST, EVIDENCE, unasked
 
 _SHOWN = ("weights", "tokenizer", "postprocess", "framework", "hardware", "artifact", "stack", "runtime")
 
@@ -39,10 +40,25 @@ def manifest_lines(manifest: Manifest, *, engine: str, written_to: Path) -> Iter
     yield from (f"note         {note}" for note in _notes(manifest, engine))
 
 
+def unmeasured_lines(manifest: Manifest) -> Iterator[str]:
+    """Tell what was not measured, and why: no later comparison can say anything of it."""
+    for section in SECTIONS:
+        fact = unasked(manifest.genome, section)
+        if fact is not None:
+            why = _why(manifest.genome.get(section))
+            yield f"not measured: {fact} ({section})" + (f", for {why}" if why else "")
+
+
+def _why(section: Json) -> str | None:
+    evidence = section.get("evidence") if isinstance(section, Mapping) else None
+    why = evidence.get(EVIDENCE) if isinstance(evidence, Mapping) else None
+    return why if isinstance(why, str) else None
+
+
 def _notes(manifest: Manifest, engine: str) -> Iterator[str]:
     if manifest.subject is None:
         yield "it names no model and makes no contract; say --model-id, and --version unless the folder is called so"
     if engine == AT_REST and manifest.dna is not None:
-        yield "no engine was loaded: no worker will have this DNA; compare its artifact, or measure with --engine"
+        yield "no engine was loaded: no worker will have this DNA; measure with --engine where it is served"
     if not manifest.signatures:
         yield "it is not signed; see `dna sign`"

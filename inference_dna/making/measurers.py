@@ -19,21 +19,26 @@ from inference_dna.golden import Generate
 from inference_dna.measure.at_rest import ASKED_FILES, measure_at_rest
 from inference_dna.measure.folder import ModelFolder, measure_model
 from inference_dna.measure.loading import load_transformers
+from inference_dna.measure.unasked import AT_REST
 from inference_dna.measure.work import Work
 from inference_dna.starting.loaded_model import LoadedModel
 
-AUTO, TRANSFORMERS, AT_REST = "auto", "transformers", "at-rest"
+AUTO, TRANSFORMERS = "auto", "transformers"
 _CONFIG = "config.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is measured and how. `engine` is one of the names above, or `module:function`."""
+    """What is measured and how.
+
+    `engine` is one of `auto`, `transformers` and `at-rest`, or `module:function`. `probe` says whether the tokenizer
+    must be asked; None asks it where that is possible.
+    """
 
     model: Path
     engine: str = AUTO
     exclude: tuple[str, ...] = ()
-    probe: bool = True
+    probe: bool | None = None
     work: Work = field(default_factory=Work)
 
 
@@ -64,7 +69,7 @@ def measure(asked: Asked) -> Measured:
         return _at_rest(asked)
     if engine == TRANSFORMERS:
         return _transformers(asked)
-    return Measured(_own_function(engine)(asked.model), engine)
+    return Measured(_own_genome(engine, asked.model), engine)
 
 
 def _chosen(asked: Asked) -> str:
@@ -99,13 +104,27 @@ def _transformers(asked: Asked) -> Measured:
 
 def _folder(asked: Asked, *, keep: bool) -> ModelFolder:
     """Files that are wanted are kept where they are there: asking for one that is missing would be refused."""
-    present = [name for name in ASKED_FILES if keep and asked.probe and (asked.model / name).is_file()]
+    present = [name for name in ASKED_FILES if keep and asked.probe is not False and (asked.model / name).is_file()]
     return measure_model(asked.model, exclude=asked.exclude, keep=present, work=asked.work)
+
+
+def _own_genome(engine: str, model: Path) -> Mapping[str, Json]:
+    measure_own = _own_function(engine)
+    try:
+        genome = measure_own(model)
+    except Refused:
+        raise
+    # Somebody else's code fails in ways of its own.
+    except Exception as error:
+        raise Refused(f"The function {engine!a} ended in {type(error).__name__}: {error}.") from error
+    if not isinstance(genome, Mapping):
+        raise Refused(f"The function {engine!a} gave no genome, but a {type(genome).__name__}.")
+    return genome
 
 
 def _own_function(name: str) -> Callable[[Path], Mapping[str, Json]]:
     module_name, colon, function_name = name.partition(":")
-    if not colon or not module_name or not function_name:
+    if not colon or not module_name or not function_name or module_name.startswith("."):
         raise Refused(f"{name!a} is no engine; name {TRANSFORMERS}, {AT_REST} or a function as module:function.")
     # As a server finds the application it is told to run: modules beside where the command is given.
     if os.getcwd() not in sys.path:

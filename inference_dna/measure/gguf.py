@@ -132,8 +132,8 @@ def _skip_array(reader: GgufReader, level: int) -> int:
     if kind in FIXED:
         reader.skip(count * struct.calcsize("<" + FIXED[kind]))
         return count
+    reader.announce(count)
     for _ in range(count):
-        # Ends at the end of the file at the latest, whatever count is claimed: every item takes at least eight bytes.
         if kind == _STRING:
             reader.skip(reader.number("Q"))
         else:

@@ -11,6 +11,8 @@ MAGIC = b"GGUF"
 FIXED = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """Forms of `struct` by the number of the type, for types of fixed size."""
 MAX_HEAD_BYTES = 512 * 1000 * 1000
+MOST_ITEMS = 2_000_000
+"""Items of lists in one head that must be looked at one by one: a vocabulary with its merges has a million at most."""
 
 
 class GgufReader:
@@ -19,6 +21,7 @@ class GgufReader:
     def __init__(self, stream: BinaryIO, name: str, size: int, order: str) -> None:
         self._stream, self.name, self._order = stream, name, order
         self._left = min(size - len(MAGIC), MAX_HEAD_BYTES)
+        self._items_left = MOST_ITEMS
         self._forms = {form: struct.Struct(order + form) for form in {*FIXED.values()}}
 
     @property
@@ -52,6 +55,12 @@ class GgufReader:
         if len(content) != count:
             raise Refused(f"The head of {self.name!a} does not end inside the file; it may be truncated.")
         return content
+
+    def announce(self, items: int) -> None:
+        """Note that a list has so many items of different lengths; empty ones cost a file nothing and us time."""
+        self._items_left -= items
+        if self._items_left < 0:
+            raise Refused(f"The head of {self.name!a} announces more than {MOST_ITEMS} items; it may be damaged.")
 
     def skip(self, count: int) -> None:
         """Leave out so many bytes."""

@@ -2,7 +2,8 @@
 
 Rules this file holds: a link is followed only to a target inside the folder, or inside the cache repository that holds
 it; it is listed under its own path. A link that leaves, dangles or loops is refused, and so are devices, sockets and
-FIFOs. Hidden entries are listed and not followed: nothing of them is read.
+FIFOs. Hidden entries are listed and not followed: nothing of them is read. No model has more files than `MOST_FILES` or
+folders deeper than `DEEPEST`: links from folder to folder could make billions of names.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from inference_dna.canonical import Refused
 from inference_dna.files import check_name
 from inference_dna.measure.places import is_hidden
 from inference_dna.measure.reading import reading_errors
+
+MOST_FILES, DEEPEST = 100_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,9 @@ def list_folder(root: Path) -> tuple[Found, ...]:
     """
     with reading_errors(f"the folder {str(root)!a}"):
         real = root.resolve(strict=True)
-        found = list(_walk(_Folder(real, "", ()), _bounds(real)))
+        found = list(islice(_walk(_Folder(real, "", ()), _bounds(real)), MOST_FILES + 1))
+    if len(found) > MOST_FILES:
+        raise Refused(f"The folder {str(root)!a} holds more than {MOST_FILES} files; it is no model's.")
     return tuple(sorted(found, key=lambda entry: entry.name))
 
 
@@ -109,6 +115,8 @@ def _target(name: str, link: Path, bounds: tuple[Path, ...]) -> Path:
 
 def _below(folder: _Folder, name: str, path: Path) -> _Folder:
     above = (*folder.above, folder.path)
+    if len(above) > DEEPEST:
+        raise Refused(f"The folder {name!a} lies more than {DEEPEST} folders deep; it is no model's.")
     if path in above:
         raise Refused(f"The link {name!a} loops: it leads to a folder that holds it.")
     return _Folder(path, f"{name}/", above)

@@ -139,6 +139,8 @@ def _asked(encode: Callable[[Any], Sequence[int]]) -> Callable[[Any], Sequence[i
     def ask(asked: Any) -> Sequence[int]:
         try:
             return list(encode(asked))
+        except Refused:  # by a path that asks another one of ours
+            raise
         # Each library fails in ways of its own, bare exceptions of its compiled parts among them.
         except Exception as error:
             raise Refused(f"The tokenizer failed on {_shown(asked)}: {type(error).__name__}: {error}.") from error

@@ -12,6 +12,8 @@ from typing import BinaryIO
 from inference_dna.canonical import Refused
 from inference_dna.measure import gguf, onnx, safetensors, torch_file
 from inference_dna.measure.inside import Inside, Part, Parts
+from inference_dna.measure.model_config import NAME as CONFIG
+from inference_dna.measure.model_config import check_config
 from inference_dna.measure.shards import check_shard_sets
 
 UNKNOWN = "other"
@@ -23,7 +25,7 @@ _PREFERRED = (
     safetensors.SAFETENSORS, torch_file.TORCHSCRIPT, torch_file.PYTORCH, gguf.GGUF, onnx.ONNX, torch_file.EXPORTED,
 )  # fmt: skip
 """Where several formats lie side by side, engines take the first of these."""
-_MAX_INDEX_BYTES = 100 * 1000 * 1000
+_MAX_TEXT_BYTES = 100 * 1000 * 1000
 _POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -47,7 +49,9 @@ def inspect(stream: BinaryIO, name: str, size: int) -> Inside | None:
     if name.endswith(safetensors.SUFFIX):
         return safetensors.inspect_safetensors(stream, name, size)
     if name.endswith(safetensors.INDEX_SUFFIX):
-        return _inspect_index(stream, name, size)
+        return safetensors.inspect_index(_text(stream, name, size), name)
+    if name.rpartition("/")[2] == CONFIG:
+        check_config(_text(stream, name, size), name)
     if name.endswith(gguf.SUFFIX):
         return gguf.inspect_gguf(stream, name, size)
     if name.endswith(onnx.SUFFIX):
@@ -78,11 +82,11 @@ def format_of(parts: Parts) -> str:
     return _first({form for name, form in found.items() if name.count("/") == top})
 
 
-def _inspect_index(stream: BinaryIO, name: str, size: int) -> Inside:
-    if size > _MAX_INDEX_BYTES:
-        raise Refused(f"The index {name!a} has {size} bytes; more than 100 MB are not read.")
+def _text(stream: BinaryIO, name: str, size: int) -> bytes:
+    if size > _MAX_TEXT_BYTES:
+        raise Refused(f"The file {name!a} has {size} bytes; more than 100 MB are not read.")
     stream.seek(0)
-    return safetensors.inspect_index(stream.read(), name)
+    return stream.read()
 
 
 def _form(name: str, part: Part) -> str | None:

@@ -9,6 +9,7 @@ from typing import cast
 from inference_dna.canonical import Json, Refused
 from inference_dna.files import FileEntry
 from inference_dna.measure.places import RULE
+from inference_dna.measure.unasked import EVIDENCE, FILES
 from inference_dna.probe import PROBE_CHAT, PROBE_SET, PROBE_TEXTS, ids_digest, texts_digest
 
 Encode = Callable[[str], Sequence[int]]
@@ -133,6 +134,19 @@ def tokenizer_section(
         "settings": dict(settings),
         "evidence": {**(evidence or {}), "probe": answers.evidence()},
     }
+
+
+def unasked_section(files: Sequence[FileEntry], why: str) -> dict[str, Json]:
+    """Write the section of a tokenizer that nobody asked: what it makes of text is null, and never equal to an answer.
+
+    Args:
+        files: As in `tokenizer_section`.
+        why: Why nobody asked it, part of a sentence.
+    """
+    unknown: dict[str, Json] = {"probe": None, "settings": None, "evidence": {EVIDENCE: why}}
+    if not files:
+        return {"kind": "embedded", **unknown}
+    return {"kind": FILES, "rule": RULE, "files": [entry.document() for entry in files], **unknown}
 
 
 def _parse_recorded(recorded: Mapping[str, Json]) -> Probe:

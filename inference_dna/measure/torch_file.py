@@ -14,12 +14,15 @@ from inference_dna.canonical import Refused
 from inference_dna.files import FileEntry
 from inference_dna.measure.inside import Parts
 from inference_dna.measure.pickled import TORCH_LEGACY, is_pickle
+from inference_dna.measure.places import matches
 from inference_dna.measure.zip_directory import MAGIC, Member, read_directory, read_member
 
 SUFFIXES = (".pt", ".pth", ".ts", ".ptl")
 """Files that can be nothing else."""
 LOOSE_SUFFIXES = (".bin", ".ckpt")
 """Files that other tools write too: judged only where they begin like an archive or a pickle."""
+_OWN_NAMES = ("pytorch_model*.bin", "diffusion_pytorch_model*.bin", "adapter_model*.bin")
+"""Among those, names under which only PyTorch's files are looked for."""
 EXPORTED_SUFFIX = ".pt2"
 
 PYTORCH, TORCHSCRIPT, EXPORTED = "pytorch", "torchscript", "torch-export"
@@ -65,7 +68,7 @@ def inspect_torch(stream: BinaryIO, name: str, size: int) -> TorchFile | None:
         raise Refused(
             f"The file {name!a} is a bare pickle: loading it runs what it holds. Save the weights as safetensors."
         )
-    if name.endswith(LOOSE_SUFFIXES):
+    if name.endswith(LOOSE_SUFFIXES) and not matches(name.rpartition("/")[2], _OWN_NAMES):
         return None
     raise Refused(f"The file {name!a} is no file of PyTorch: neither a ZIP archive nor its older form.")
 

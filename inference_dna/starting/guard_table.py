@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from inference_dna.shown import printable
+
 _HEADING = ("SECTION", "PROMISED", "MEASURED", "WHAT IT MEANS")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that is not as promised; `details` are lines below it."""
+    """One thing that is not as promised; `details` are lines below it.
+
+    `is_proven` is false where it may be as promised: the manifest was made without asking.
+    """
 
     section: str
     promised: str
     measured: str
     means: str
     details: tuple[str, ...] = ()
+    is_proven: bool = True
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -26,7 +32,7 @@ class Row:
 
 def table(rows: Sequence[Row]) -> str:
     """Write the table; every line ends in LF, nothing is cut."""
-    return "".join(f"{line}\n" for line in _lines(rows))
+    return "".join(f"{printable(line)}\n" for line in _lines(rows))
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -81,12 +81,31 @@ LLAMACPP: dict[str, Any] = {
     "POST /apply-template": {"prompt": "<s>rendered"},
     "POST /v1/completions": {"choices": [{"text": " Paris"}], "system_fingerprint": "b6119-cd6983d56"},
 }
+LLAMA_CPP_PYTHON: dict[str, Any] = {
+    "GET /v1/models": {"object": "list", "data": [{"id": "MODEL/m.gguf", "object": "model", "owned_by": "me"}]},
+    "GET /openapi.json": {
+        "info": {"title": "llama.cpp Python API", "version": "0.3.36"},
+        "components": {
+            "schemas": {
+                "CreateChatCompletionRequest": {
+                    "properties": {"messages": {"default": []}, "temperature": {"default": 0.8}, "stop": {}}
+                },
+                "CreateCompletionRequest": {
+                    "properties": {"prompt": {}, "temperature": {"default": 0.8}, "max_tokens": {"default": 16}}
+                },
+            }
+        },
+    },
+    "POST /extras/tokenize": "tokens",
+    "POST /v1/completions": {"choices": [{"text": " Paris"}], "usage": {"prompt_tokens": 5}},
+}
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "vllm": VLLM,
     "sglang": SGLANG,
     "tgi": TGI,
     "triton": TRITON,
     "llamacpp": LLAMACPP,
+    "llama-cpp-python": LLAMA_CPP_PYTHON,
 }
 
 

@@ -2,112 +2,41 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.gateway_process import GatewayProcess, free_port, write_documents
+from tests.support.attested_engine import Attested, attested
+from tests.support.gateway_process import GatewayProcess, write_documents
 from tests.support.smollm2 import copy_folder
 
 pytestmark = [pytest.mark.models, pytest.mark.slow, pytest.mark.timeout(400)]
 
-START_S = 120
 SERVE = "from transformers.cli.transformers import main; main()"
 
 
-@dataclass
-class Attested:
-    """An engine, its attestor, and the folder that the engine has loaded."""
-
-    model: Path
-    engine_port: int
-    port: int
-    engine: subprocess.Popen[bytes]
-
-    def ask(self, method: str = "GET") -> tuple[int, dict[str, str], dict[str, Any]]:
-        """Status, headers in small letters, and body of `/healthz`."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/healthz", method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                status, headers, body = answer.status, answer.headers, answer.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                status, headers, body = error.code, error.headers, error.read()
-        small = {name.lower(): value for name, value in headers.items()}
-        return status, small, json.loads(body) if body else {}
-
-    def health(self) -> dict[str, Any]:
-        return self.ask()[2]
-
-    def until(self, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        deadline, document = time.monotonic() + START_S, {}
-        while time.monotonic() < deadline:
-            try:
-                document = self.health()
-            except OSError:
-                document = {}
-            if document and is_so(document):
-                return document
-            time.sleep(0.1)
-        raise AssertionError(f"it did not come to that: {document}")
-
-
-def start_engine(model: Path, port: int) -> subprocess.Popen[bytes]:
+def serve(model: Path, port: int) -> Sequence[str]:
     words = ["serve", str(model), "--port", str(port), "--host", "127.0.0.1", "--device", "cpu"]
-    return subprocess.Popen([sys.executable, "-c", SERVE, *words])
-
-
-def end(engine: subprocess.Popen[bytes]) -> None:
-    engine.kill()
-    engine.wait()
-
-
-@contextmanager
-def attested(model: Path) -> Iterator[Attested]:
-    engine_port, port = free_port(), free_port()
-    with ExitStack() as stack:
-        engine = start_engine(model, engine_port)
-        held = Attested(model, engine_port, port, engine)
-        stack.callback(lambda: end(held.engine))
-        options = {
-            "--engine": "transformers", "--pid": engine.pid, "--model": model, "--model-id": "smollm2",
-            "--version": "v1.0.0", "--url": f"http://127.0.0.1:{engine_port}", "--listen": f"127.0.0.1:{port}",
-            "--interval": 0.2,
-        }  # fmt: skip
-        words = [str(word) for option in options.items() for word in option]
-        command = [sys.executable, "-m", "gateway.cli.main", "attest", *words]
-        attestor = stack.enter_context(subprocess.Popen(command))
-        stack.callback(attestor.kill)
-        yield held
-        attestor.send_signal(signal.SIGTERM)
-        assert attestor.wait(20) == 0
+    return [sys.executable, "-c", SERVE, *words]
 
 
 def test_a_real_engine_is_attested_through_restart_and_update(tmp_path: Path) -> None:
     model = copy_folder(tmp_path / "model")
-    with attested(model) as held:
-        first = held.until(lambda document: document["status"] == "ok")
+    with attested("transformers", model, serve) as held:
+        first = held.until_ok()
         _is_whole(held, first)
         _gateway_sees(held, first, tmp_path / "documents")
 
-        end(held.engine)
+        held.end()
         dropped = held.health()
         assert dropped["status"] == "pending"
         assert dropped["boot_id"] != first["boot_id"]
 
-        held.engine = start_engine(model, held.engine_port)
-        again = held.until(lambda document: document["status"] == "ok")
+        held.start_again()
+        again = held.until_ok()
         assert (again["digest"], again["dna"]) == (first["digest"], first["dna"])
         assert again["boot_id"] == dropped["boot_id"]
 
@@ -116,9 +45,9 @@ def test_a_real_engine_is_attested_through_restart_and_update(tmp_path: Path) ->
         told = held.until(lambda document: "restart the engine" in document.get("reason", ""))
         assert told["status"] == "pending"
 
-        end(held.engine)
-        held.engine = start_engine(model, held.engine_port)
-        other = held.until(lambda document: document["status"] == "ok")
+        held.end()
+        held.start_again()
+        other = held.until_ok()
         assert other["tokenizer_fingerprint"] != first["tokenizer_fingerprint"]
         assert other["model_fingerprint"] == first["model_fingerprint"]
         assert other["framework_fingerprint"] == first["framework_fingerprint"]

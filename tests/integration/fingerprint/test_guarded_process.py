@@ -16,8 +16,9 @@ import pytest
 
 from inference_dna.inputs import hash_request
 from inference_dna.making.manifest_text import manifest_text
-from inference_dna.making.measurers import AT_REST, Asked, measure
+from inference_dna.making.measurers import Asked, measure
 from inference_dna.manifest import parse_manifest
+from inference_dna.measure.unasked import AT_REST
 from inference_dna.trust.pem import new_key_pair
 from inference_dna.trust.signing import sign_ed25519
 from tests.support.manifests import write_folder
@@ -32,7 +33,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from inference_dna import guard
-from inference_dna.making.measurers import AT_REST, Asked, measure
+from inference_dna.making.measurers import Asked, measure
+from inference_dna.measure.unasked import AT_REST
 from inference_dna.middleware import InferenceDNA
 
 manifest, model, key, port = sys.argv[1:]

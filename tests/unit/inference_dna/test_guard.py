@@ -189,6 +189,18 @@ def test_a_manifest_of_the_artifact_alone_promises_no_stack(place: Path) -> None
     assert refused(path, worker(with_value(GENOME, "postprocess.values.top_k", 1))).code == MISMATCH
 
 
+def test_a_manifest_that_was_made_without_asking_proves_nothing(place: Path) -> None:
+    unasked = artifact_of(with_value(GENOME, "tokenizer.probe", None))
+    found = refused(written(place, unasked), worker())
+
+    assert found.code == UNPROVEN
+    assert [row.section for row in found.rows] == ["tokenizer"]
+    assert "only one side measured what it makes of text" in found.report()
+    # What was measured on both sides and differs is a mismatch all the same.
+    other = {**unasked, "weights": {**unasked["weights"], "format": "gguf"}}
+    assert refused(written(place, other), worker()).code == MISMATCH
+
+
 def test_the_binding_of_the_manifest_is_measured_under(place: Path) -> None:
     asked: list[object] = []
     bound = with_value(GENOME, "bind", ["hardware.driver_version"])
@@ -211,6 +223,15 @@ def test_the_contract_pins_cuda_and_cudnn(place: Path) -> None:
     assert found.code == MISMATCH
     assert [(row.section, row.promised, row.measured) for row in found.rows] == [("pin cudnn", "8.9.7", "8.9.2")]
     assert "no contract" in refused(written(place), worker(), contract=written(place)).report()
+
+
+def test_a_contract_in_another_language_is_named_as_such(place: Path) -> None:
+    contract = place / "contract.yaml"
+    contract.write_text("model_id: m\ncontract:\n  hardware_requirements: {cuda: '12.1'}\n", encoding="utf-8")
+    found = refused(written(place), worker(), contract=contract)
+
+    assert found.code == UNPROVEN
+    assert "contract.yaml' cannot be used; it is one JSON document." in found.report()
 
 
 def test_what_lies_in_memory_must_be_what_the_files_hold(place: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inference_dna.attest.command_line import adapters_named, named_paths, read_flags
+from inference_dna.attest.command_line import adapters_named, named_paths, read_flags, with_environment
 from inference_dna.attest.content import content_digest
 from inference_dna.canonical import Json
 
@@ -83,3 +83,12 @@ def test_a_log_file_is_not_watched(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("", encoding="utf-8")
 
     assert named_paths(["vllm", "--log-file", f"{tmp_path}/log"], Path) == ()
+
+
+def test_options_from_the_environment_count_like_those_of_the_command_line(tmp_path: Path) -> None:
+    environ = {"N_CTX": "512", "chat_format": "chatml", "HOME": "/root", "API_KEY": "s3cret"}
+    words = with_environment(["python", "-m", "llama_cpp.server"], environ, ("n_ctx", "chat_format"))
+
+    assert words == ("python", "-m", "llama_cpp.server", "--chat_format=chatml", "--n_ctx=512")
+    flags = read_flags(words, model=tmp_path, where=Path)
+    assert (flags["n-ctx"], flags["chat-format"]) == ("512", "chatml")

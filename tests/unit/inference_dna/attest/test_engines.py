@@ -14,7 +14,7 @@ import pytest
 from inference_dna.attest.answers import Address, Answers
 from inference_dna.attest.engines import engine_named
 from inference_dna.canonical import Refused
-from tests.support.recorded_engine import ANSWERS, LLAMACPP, SGLANG, TGI, TRITON, VLLM
+from tests.support.recorded_engine import ANSWERS, LLAMA_CPP_PYTHON, LLAMACPP, SGLANG, TGI, TRITON, VLLM
 
 TWO = {"data": [{"id": "a", "root": "a"}, {"id": "b", "root": "b"}, {"id": "l", "root": "/l", "parent": "a"}]}
 LOADED = {"data": [{"id": "m", "status": {"value": "loaded"}}, {"id": "n", "status": {"value": "unloaded"}}]}
@@ -56,6 +56,13 @@ def answering(pages: Mapping[str, Any]) -> Iterator[Answers]:
         pytest.param("tgi", {**TGI, "GET /info": {}}, "its version at /info", id="tgi"),
         pytest.param("triton", {"GET /v2": TRITON["GET /v2"]}, "models none ready", id="triton-without-models"),
         pytest.param("llamacpp", {}, "its build at /props", id="llamacpp"),
+        pytest.param("llama-cpp-python", {}, "no list of models", id="llama-cpp-python"),
+        pytest.param(
+            "llama-cpp-python",
+            {**LLAMA_CPP_PYTHON, "GET /openapi.json": {}},
+            "does not tell at /openapi.json",
+            id="llama-cpp-python-without-description",
+        ),
         pytest.param("transformers", {}, "models none loaded", id="transformers-without-models"),
     ],
 )
@@ -69,6 +76,17 @@ def test_of_several_models_one_is_named() -> None:
         told = engine_named("vllm").tell(answers, "b")
 
     assert (told.model, told.root, told.adapters) == ("b", "b", {"l": "/l"})
+
+
+def test_llama_cpp_python_tells_in_the_description_of_its_routes_what_a_request_gets() -> None:
+    with answering(LLAMA_CPP_PYTHON) as answers:
+        told = engine_named("llama-cpp-python").tell(answers, None)
+
+    assert told.values == {
+        "CreateChatCompletionRequest": {"temperature": 0.8, "stop": None},
+        "CreateCompletionRequest": {"temperature": 0.8, "max_tokens": 16},
+    }
+    assert told.root == "MODEL/m.gguf"
 
 
 def test_vllm_in_its_development_mode_tells_how_it_holds_the_weights() -> None:
@@ -102,6 +120,7 @@ def test_only_a_model_in_memory_is_served() -> None:
         ("tgi", {"GET /info": {**TGI["GET /info"], "model_sha": "new"}}),
         ("triton", {"POST /v2/repository/index": [{"name": "bert", "version": "2", "state": "READY"}]}),
         ("llamacpp", {"GET /props": {**LLAMACPP["GET /props"], "chat_template": "new"}}),
+        ("llama-cpp-python", {"GET /v1/models": {"data": [{"id": "/other.gguf"}]}}),
     ],
 )
 def test_other_weights_show_in_the_labels(engine: str, changed: Mapping[str, Any]) -> None:

@@ -317,3 +317,15 @@ def test_long_values_are_cut() -> None:
 
     assert len(change.sentence()) < 100
     assert change.sentence().endswith('… -> "y"')
+
+
+def test_a_name_cannot_write_lines_of_its_own() -> None:
+    name = "x\nequal        weights\x1b[31m\u202e\x7f.bin"
+    told = lines(between(GENOME, genome_of({**FILES, name: b"x"})))
+
+    assert "file     x\\nequal        weights\\x1b[31m\\u202e\\x7f.bin added" in told.splitlines()[2]
+    assert not any(line.startswith("equal        weights") for line in told.splitlines())
+
+
+def test_names_in_any_script_are_shown_as_they_are() -> None:
+    assert "权重 é.bin added" in lines(between(GENOME, genome_of({**FILES, "权重 é.bin": b"x"})))

@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +13,15 @@ from typing import Any
 
 import pytest
 
+from inference_dna.assurance import Assurance
 from inference_dna.canonical import Refused
+from inference_dna.difference.diff import compare
+from inference_dna.difference.text import difference_lines
 from inference_dna.golden import golden_of
 from inference_dna.making.generate import Order, generate, main, parse_order
-from inference_dna.making.measurers import AT_REST
 from inference_dna.manifest import Manifest, Subject, parse_manifest
+from inference_dna.measure.hashing import SMALL_BYTES
+from inference_dna.measure.unasked import AT_REST
 from inference_dna.trust.pem import new_key_pair
 from inference_dna.trust.verify import verify_folder
 from tests.support.manifests import FILES, genome_of, write_folder
@@ -91,6 +96,7 @@ def test_a_manifest_inside_the_folder_changes_nothing_of_the_next(model: Path) -
 def test_the_tokenizer_is_asked_and_its_files_alone_are_another_tokenizer(model: Path) -> None:
     asked: Any = made(model).genome["tokenizer"]
     unasked: Any = made(model, probe=False).genome["tokenizer"]
+    assert unasked["evidence"] == {"unasked": "nobody asked it: --no-probe"}
 
     assert len(asked["probe"]["ids"]) == 64
     assert unasked["probe"] is None
@@ -140,6 +146,22 @@ def test_a_golden_input_is_kept(model: Path) -> None:
     golden.write_text('{"input_ids": [1]}')
     with pytest.raises(Refused, match="no engine is here"):
         made(model, golden=golden)
+
+
+def test_remembered_digests_are_asked_for_and_shown(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (model / "large.dat").write_bytes(bytes(SMALL_BYTES))
+    later = time.time() + 60  # files that changed just now are not remembered
+    monkeypatch.setattr("inference_dna.making.generate._wall_clock", lambda: later)
+    first, second = (made(model, digest_cache=model.parent / "cache") for _ in range(2))
+
+    assert (first.assurance, second.assurance) == (Assurance.FULL_HASH, Assurance.STAT_CACHED)
+    assert first.digests == second.digests
+    assert made(model).assurance is Assurance.FULL_HASH
+    (model.parent / "cache" / "digests.json").write_text("{}")
+    assert made(model, digest_cache=model.parent / "cache").assurance is Assurance.FULL_HASH
+    assert "The remembered digests were not believed." in capsys.readouterr().err
 
 
 def test_it_may_be_signed_at_once(model: Path) -> None:
@@ -209,11 +231,6 @@ def spoil_tokenizer(model: Path) -> None:
     (model / "tokenizer.json").write_bytes(b"{}")
 
 
-def tokenizer_nobody_can_load(model: Path) -> None:
-    (model / "tokenizer.json").unlink()
-    (model / "vocab.txt").write_bytes(b"a\n")
-
-
 def pickle_in_place_of_weights(model: Path) -> None:
     # Would write a file when loaded; it is refused, and nothing of it runs.
     (model / "model.safetensors").write_bytes(b"cos\nsystem\n(S'touch loaded'\ntR.")
@@ -226,7 +243,6 @@ def pickle_in_place_of_weights(model: Path) -> None:
         index_names_a_missing_shard,
         dangle,
         spoil_tokenizer,
-        tokenizer_nobody_can_load,
         pickle_in_place_of_weights,
     ],
 )
@@ -317,7 +333,8 @@ def test_the_command_says_what_it_wrote(model: Path, capsys: pytest.CaptureFixtu
     code = main(["--model", str(model), "--output", str(output)])
     out, err = capsys.readouterr()
 
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert {line.partition(":")[0] for line in err.splitlines()} == {"not measured"}
     assert parse_manifest(output.read_bytes()).dna in out.split()
     assert "it names no model" in out
     assert "it is not signed" in out
@@ -361,12 +378,54 @@ def test_hashing_needs_the_standard_library_alone(model: Path) -> None:
     assert verify_folder(parse_manifest(output.read_bytes()), model) == ()
 
 
-def test_without_the_library_the_probe_is_asked_for_in_a_sentence(model: Path) -> None:
-    command = [sys.executable, "-I", "-S", str(TOOL), "--model", str(model), "--output", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+def bare(model: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    # Without site-packages: nothing that was installed can be imported.
+    command = [sys.executable, "-I", "-S", str(TOOL), "--model", str(model), "--output", "-", *options]
+    return subprocess.run(command, capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+
+
+def test_what_no_library_could_be_asked_is_said_in_the_manifest_and_on_standard_error(model: Path) -> None:
+    done = bare(model)
+
+    assert done.returncode == 0, done.stderr
+    manifest = parse_manifest(done.stdout)
+    section: Any = manifest.genome["tokenizer"]
+    assert (section["probe"], section["settings"]) == (None, None)
+    assert section["evidence"] == {"unasked": "tokenizers is not installed"}
+    assert "not measured: what it makes of text (tokenizer), for tokenizers is not installed\n" in done.stderr
+    assert verify_folder(manifest, model) == ()
+
+
+def test_an_unasked_tokenizer_is_never_called_equal_or_different(model: Path) -> None:
+    without, again, asked = parse_manifest(bare(model).stdout), parse_manifest(bare(model).stdout), made(model)
+
+    same = "\n".join(difference_lines(compare(without, again)))
+    assert "not measured on either side: what it makes of text (tokenizer)" in same
+    more = "\n".join(difference_lines(compare(without, asked)))
+    assert "tokenizer    unknown: only one side measured what it makes of text" in more
+    (model / "tokenizer.json").write_bytes((model / "tokenizer.json").read_bytes() + b"\n")
+    other = "\n".join(difference_lines(compare(without, made(model))))
+    assert "tokenizer    differs: the same text reaches the model as other tokens" in other
+
+
+def test_a_probe_that_was_asked_for_and_cannot_be_is_refused(model: Path) -> None:
+    done = bare(model, "--probe")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert "--no-probe" in done.stderr
+    assert "cannot be asked the probe: tokenizers is not installed" in done.stderr
     assert "Traceback" not in done.stderr
-    done = subprocess.run([*command, "--no-probe"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
-    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        pytest.param("os:getcwd", "ended in TypeError", id="fails"),
+        pytest.param("os:path", "ended in TypeError", id="is-none"),
+        pytest.param("os:fspath", "gave no genome, but a str", id="gives-something-else"),
+        pytest.param("..x:y", "is no engine", id="relative"),
+        pytest.param("no_such_module:f", "cannot be imported", id="missing"),
+    ],
+)
+def test_a_function_of_ones_own_that_is_none_ends_in_a_sentence(function: str, why: str, model: Path) -> None:
+    with pytest.raises(Refused, match=why):
+        made(model, engine=function)

@@ -16,7 +16,7 @@ from tests.support.weights import archive, gguf, safetensors
 WEIGHTS = {"model.safetensors": safetensors({"w": b"1234"})}
 
 
-def measured(root: Path, *, ask: bool = True) -> dict[str, Any]:
+def measured(root: Path, *, ask: bool | None = None) -> dict[str, Any]:
     present = [name for name in ASKED_FILES if (root / name).is_file()] if root.is_dir() else []
     document: dict[str, Any] = measure_at_rest(
         measure_model(root, keep=present), environ={"OMP_NUM_THREADS": "2"}, ask=ask
@@ -44,7 +44,9 @@ def test_a_sentencepiece_model_is_asked(tmp_path: Path) -> None:
 def test_a_tokenizer_inside_the_weights_cannot_be_asked(tmp_path: Path) -> None:
     file = write_folder(tmp_path, {"model.gguf": gguf()}) / "model.gguf"
 
-    assert measured(file)["tokenizer"] == {"kind": "embedded", "probe": None}
+    section = measured(file)["tokenizer"]
+    assert (section["kind"], section["probe"], section["settings"]) == ("embedded", None, None)
+    assert section["evidence"] == {"unasked": "it lies inside the weights, and no engine was loaded"}
     assert measured(file)["weights"]["kind"] == "file"
 
 
@@ -69,9 +71,17 @@ def test_a_tokenizer_that_cannot_be_loaded_is_refused(name: str, tmp_path: Path)
         measured(write_folder(tmp_path, {**WEIGHTS, name: b"nonsense"}))
 
 
-def test_files_that_no_library_loads_by_themselves_need_the_engine_or_a_word(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
+def test_an_empty_tokenizer_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=f"'{name}' is empty"):
+        measured(write_folder(tmp_path, {**WEIGHTS, name: b""}))
+
+
+def test_files_that_no_library_loads_by_themselves_were_not_asked(tmp_path: Path) -> None:
     root = write_folder(tmp_path, {**WEIGHTS, "vocab.txt": b"a\n"})
 
-    with pytest.raises(Refused, match="--no-probe"):
-        measured(root)
-    assert measured(root, ask=False)["tokenizer"]["probe"] is None
+    section = measured(root)["tokenizer"]
+    assert section["probe"] is None
+    assert section["evidence"] == {"unasked": "none of its files can be loaded by itself"}
+    with pytest.raises(Refused, match="cannot be asked the probe: none of its files"):
+        measured(root, ask=True)

@@ -82,6 +82,8 @@ GOOD = gguf()
                      "type 99", id="a-type"),
         pytest.param(gguf((("x", [1, 2]),)).replace(struct.pack("<IQ", 4, 2), struct.pack("<IQ", 4, 2**50)),
                      "truncated", id="list-without-end"),
+        pytest.param(gguf((("x", ["a", "b"]),)).replace(struct.pack("<IQ", 8, 2), struct.pack("<IQ", 8, 2**40)),
+                     "more than 2000000 items", id="texts-without-end"),
         pytest.param(gguf((("x", [1, 2]),)).replace(struct.pack("<IQ", 4, 2), struct.pack("<IQ", 77, 2)),
                      "of type 77", id="list-of-an-unknown-type"),
         pytest.param(gguf(tensors={"a": b"x", "b": b"y"}).replace(b"\x01\0\0\0\0\0\0\0b", b"\x01\0\0\0\0\0\0\0a"),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from inference_dna.canonical import Refused
-from inference_dna.measure.listing import find_file, list_folder
+from inference_dna.measure import listing
+from inference_dna.measure.listing import DEEPEST, find_file, list_folder
 
 
 def write(path: Path, text: str = "x") -> Path:
@@ -164,3 +165,26 @@ def test_one_file_is_found_under_the_same_rules(tmp_path: Path) -> None:
     for name, why in (("out.bin", "leaves"), ("pipe", "no regular file"), ("sub", "no regular file"), ("../x", "`..`")):
         with pytest.raises(Refused, match=why):
             find_file(tmp_path, name)
+
+
+def test_folders_deeper_than_any_models_are_refused(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * (DEEPEST + 1))
+    deep.mkdir(parents=True)
+
+    with pytest.raises(Refused, match=f"more than {DEEPEST} folders deep"):
+        list_folder(tmp_path)
+
+
+def test_links_that_multiply_names_end_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve folders, each with two links to the next one: 4096 ways to one file."""
+    monkeypatch.setattr(listing, "MOST_FILES", 1000)
+    for number in range(12):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for name in ("left", "right"):
+            (folder / name).symlink_to(f"../{number + 1}")
+    (tmp_path / "12").mkdir()
+    (tmp_path / "12" / "file").touch()
+
+    with pytest.raises(Refused, match="holds more than 1000 files"):
+        list_folder(tmp_path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -87,16 +88,29 @@ def swap_with_index(model: Path) -> None:
 
 
 def test_one_flipped_byte_is_seen_wherever_it_is(tmp_path: Path) -> None:
-    """Every file of the folder, at its first, middle and last byte: seen in the digest, or refused."""
+    """Every file of the folder, at twenty places from its first byte to its last: seen in the digest, or refused."""
     model = transformers_folder(tmp_path / "model")
     before = files_digest(entries(measure_folder(model)))
     for file in sorted(model.iterdir()):
         content = file.read_bytes()
-        for place in (0, len(content) // 2, len(content) - 1):
+        for place in {*range(0, len(content), max(1, len(content) // 20)), len(content) - 1}:
             file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
             assert measured_or_refused(model) != before, (file.name, place)
         file.write_bytes(content)
     assert files_digest(entries(measure_folder(model))) == before
+
+
+@pytest.mark.parametrize("flipped", [b"\t", b"!", b"\0"])
+def test_a_byte_that_belongs_to_no_tensor_counts_too(tmp_path: Path, flipped: bytes) -> None:
+    """A header may end in blanks: other white space is another file, anything else no header."""
+    path, content = tmp_path / "model.safetensors", safetensors({"w": b"1234"})
+    (length,) = struct.unpack("<Q", content[:8])
+    padded = content[8 : 8 + length] + b"    "
+    path.write_bytes(struct.pack("<Q", length + 4) + padded + content[8 + length :])
+    before = measured_or_refused(tmp_path)
+    path.write_bytes(struct.pack("<Q", length + 4) + padded[:-2] + flipped + b" " + content[8 + length :])
+
+    assert measured_or_refused(tmp_path) != before
 
 
 def measured_or_refused(model: Path) -> str:

@@ -141,6 +141,13 @@ def test_another_tools_weights_are_left_to_their_hash(tmp_path: Path) -> None:
     assert inspected(written(tmp_path / "openvino_model.bin", bytes(100))) is None
 
 
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "pytorch_model-00001-of-00001.bin", "sub/adapter_model.bin"])
+@pytest.mark.parametrize("content", [b"", bytes(100)])
+def test_under_pytorchs_own_names_other_weights_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    with pytest.raises(Refused, match="no file of PyTorch"):
+        inspect_torch(io.BytesIO(content), name, len(content))
+
+
 def test_the_older_form_is_known_by_its_magic(tmp_path: Path) -> None:
     content = TORCH_LEGACY + pickle.dumps(1001, 2)
     path = written(tmp_path / "pytorch_model.bin", content)

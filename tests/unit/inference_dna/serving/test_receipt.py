@@ -214,8 +214,24 @@ def test_other_headers_and_payloads(change: Any, outcome: Outcome) -> None:
     assert judged(answered(remade(change))).outcome is outcome
 
 
-def test_a_changed_payload_is_invalid() -> None:
-    found = judged(answered(remade(lambda _h, p: p.update(request_id="r-2"), resign=False)))
+def payload_of(receipt: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(decode_base64url(receipt.split(".")[1]) or b"")
+    return document
+
+
+@pytest.mark.parametrize("member", sorted(payload_of(signed()).keys() - {"v"}))
+@pytest.mark.parametrize("value", ["another", 0, None])
+def test_a_changed_payload_is_invalid(member: str, value: Any) -> None:
+    found = judged(answered(remade(lambda _h, p: p.update({member: value}), resign=False)))
+
+    assert found.outcome is not Outcome.VALID
+    if member != "body_bytes":
+        assert "did not sign" in found.reason
+
+
+@pytest.mark.parametrize("member", sorted(payload_of(signed()).keys() - {"v"}))
+def test_a_payload_of_which_a_member_is_gone_is_invalid(member: str) -> None:
+    found = judged(answered(remade(lambda _h, p: p.pop(member), resign=False)))
 
     assert (found.outcome, "did not sign" in found.reason) == (Outcome.INVALID, True)
 
