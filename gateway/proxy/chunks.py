@@ -63,7 +63,7 @@ class ChunkDecoder:
         while not self._in_trailers:
             if self._left:
                 at = self._read_data(data, at)
-                if self._left:
+                if self._left or at == len(data):
                     return None
             line = _SIZE_LINE.match(data, at)
             if line is None:

@@ -1,7 +1,7 @@
 """A real engine that compiles for minutes: the server of llama-cpp-python with a real model, attested by the command.
 
-It lives in an environment of its own, `.cache/llama-cpp-python`; without it these tests are skipped, unless
-REQUIRE_LLAMA_CPP says that they must run.
+It lives in an environment of its own, which `LONG=1 make test` builds, as CI does; where it is not built these tests are
+skipped, unless LONG says that they must run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(400),
     pytest.mark.skipif(
-        not INTERPRETER.exists() and "REQUIRE_LLAMA_CPP" not in os.environ,
+        not INTERPRETER.exists() and "LONG" not in os.environ,
         reason="the server of llama-cpp-python is not built here",
     ),
 ]
