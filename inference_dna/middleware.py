@@ -13,7 +13,7 @@ request's body is hashed, which is right for inputs that are no text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from http import HTTPStatus
 
 from inference_dna.canonical import Json, Refused
@@ -35,6 +35,7 @@ class InferenceDNA:
         standing: The worker's, as the guard gives it.
         receipts: The key that signs receipts; None signs none.
         health_path: Where health is asked; the application never sees these requests.
+        always: Paths that are answered also before the worker is `ok`, then without stamps: they ask for no inference.
         write: Takes each log line; None writes to standard output.
     """
 
@@ -45,12 +46,14 @@ class InferenceDNA:
         *,
         receipts: ReceiptKey | None = None,
         health_path: str = HEALTH_PATH,
+        always: Collection[str] = (),
         write: Write | None = None,
     ) -> None:
         self._app = app
         self._standing = standing
         self._receipts = receipts
         self._health_path = health_path
+        self._always = frozenset(always)
         self._write = write or write_line
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +71,10 @@ class InferenceDNA:
         try:
             exchange = Exchange(self._standing, scope, self._receipts, self._write)
         except Refused:
-            await answer(send, HTTPStatus.SERVICE_UNAVAILABLE, *not_ready(self._standing))
+            if scope["path"] in self._always:
+                await self._app(scope, receive, send)
+            else:
+                await answer(send, HTTPStatus.SERVICE_UNAVAILABLE, *not_ready(self._standing, scope["path"]))
         else:
             await exchange.run(self._app, receive, send)
 

@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inference_dna.inputs import hash_tokens
+from worker.backend import Inference
 from worker.bundle import Bundle, BundleRefused
 from worker.classifier import Classifier, ModelRefused
 from worker.postprocess import Postprocess
-from worker.ranking import Answer, rank
+from worker.ranking import rank
 from worker.tokenizer import MessageTokenizer, TokenizerRefused
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """One answer and the hash of what the model was really fed, 64 hex."""
-
-    answer: Answer
-    input_hash: str
 
 
 @dataclass(frozen=True, slots=True)

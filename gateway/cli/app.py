@@ -12,6 +12,7 @@ import typer
 from gateway.cli.artifacts import register
 from gateway.cli.attest import register as register_attest
 from gateway.cli.bound import register as register_bound
+from gateway.cli.doctor import register as register_doctor
 from gateway.cli.output import Format, Stop
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.add_typer(config_app, name="config")
 register(app)
 register_bound(app)
 register_attest(app)
+register_doctor(app)
 
 Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the output.")]
 AdminUrl = Annotated[

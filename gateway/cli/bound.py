@@ -1,4 +1,4 @@
-"""`dna tokenizer` and `dna code`: what surrounds the weights, bound to them. Their options and help."""
+"""`dna tokenizer`, `dna generator`, `dna code`: what surrounds the weights, bound to them. Their options and help."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from gateway.cli.output import Format
 tokenizer_app = typer.Typer(
     help="Pack a tokenizer, and open exactly that one.", no_args_is_help=True, rich_markup_mode=None
 )
+generator_app = typer.Typer(
+    help="Pack a model with its post-processing into one file.", no_args_is_help=True, rich_markup_mode=None
+)
 code_app = typer.Typer(help="Look through post-processing code.", no_args_is_help=True, rich_markup_mode=None)
 
 Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the output.")]
@@ -20,6 +23,7 @@ Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the outp
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.add_typer(tokenizer_app, name="tokenizer")
+    app.add_typer(generator_app, name="generator")
     app.add_typer(code_app, name="code")
 
 
@@ -52,6 +56,34 @@ def open_command(
     from gateway.cli.tokenizer import open_packed
 
     open_packed(archive, into=into, manifest=manifest, digest=digest, output=output)
+
+
+@generator_app.command("pack")
+def pack_generator_command(
+    model: Annotated[Path, typer.Option(help="Folder of the model.", show_default=False)],
+    version: Annotated[str, typer.Option(help="Its version.", show_default=False)],
+    into: Annotated[Path, typer.Option(help="Folder to write into.")] = Path(),
+    settings: Annotated[
+        list[str],
+        typer.Option("--set", help="NAME=JSON of a setting to compile in, over the model's own. Repeatable."),
+    ] = [],  # noqa: B006 - typer's own way
+    output: Output = Format.TABLE,
+) -> None:
+    """Write generator_<version>.ts: token ids in, token ids out, and nothing read from outside."""
+    from gateway.cli.generator import pack
+
+    pack(model, version=version, into=into, settings=settings, output=output)
+
+
+@generator_app.command("show")
+def show_command(
+    archive: Annotated[Path, typer.Argument(help="A packed generator.", show_default=False)],
+    output: Output = Format.TABLE,
+) -> None:
+    """Print what is compiled in, without running it. Exit 1 where it reads anything from outside."""
+    from gateway.cli.generator import show
+
+    show(archive, output=output)
 
 
 @code_app.command("check")

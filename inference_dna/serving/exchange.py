@@ -13,6 +13,7 @@ from http import HTTPStatus
 from inference_dna import headers as names
 from inference_dna.serving.asgi import App, Message, Receive, Scope, Send, answer, first_value, raw
 from inference_dna.serving.body_hash import StreamHash, WholeHash
+from inference_dna.serving.problem import MEDIA_TYPE, problem_document
 from inference_dna.serving.receipt import COMMENT, HEADER, NONCE, ReceiptKey
 from inference_dna.serving.request_tap import RequestTap
 from inference_dna.serving.stamp import (
@@ -93,13 +94,11 @@ class Exchange:
             await self._send(message)
 
     async def _start(self, message: Message) -> None:
-        if not self._stamped.is_current:
-            # Something inside changed since the request came: nobody can say what made this answer.
-            self._is_abandoned, self._status = True, HTTPStatus.SERVICE_UNAVAILABLE.value
-            await answer(self._send, HTTPStatus.SERVICE_UNAVAILABLE, *not_ready(self._standing))
-            return
         sent = message.get("headers", [])
         self._status = message["status"]
+        if not self._stamped.is_current:
+            await self._start_unknown(message)
+            return
         self._stamped = replace(self._stamped, input_hash=self._input_hash(sent))
         others = [(name, value) for name, value in sent if name.lower() not in _OURS]
         stamped = {**message, "headers": [*others, *raw(self._stamped.headers)]}
@@ -114,6 +113,19 @@ class Exchange:
         if not isinstance(self._body, StreamHash):
             self._key = None
         await self._send(stamped)
+
+    async def _start_unknown(self, message: Message) -> None:
+        """Something inside changed since the request came, so nobody can say what made this answer: it is not given.
+
+        A failure is given, without stamps: it says nothing that a model computed, and may say what went wrong.
+        """
+        self._key = None
+        if message["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            others = [(name, value) for name, value in message.get("headers", []) if name.lower() not in _OURS]
+            await self._send({**message, "headers": others})
+            return
+        self._is_abandoned, self._status = True, HTTPStatus.SERVICE_UNAVAILABLE.value
+        await answer(self._send, HTTPStatus.SERVICE_UNAVAILABLE, *not_ready(self._standing, self._scope["path"]))
 
     def _input_hash(self, headers: list[tuple[bytes, bytes]]) -> str:
         """What the application said, in the scope or by header; else, for an answer that is no error, the body's."""
@@ -188,19 +200,12 @@ class Exchange:
         self._write(self._stamped.log_line(**{**self._scope.get(LOG_KEY, {}), **stated}))
 
 
-def not_ready(standing: Standing) -> tuple[Headers, bytes]:
-    """Headers and body of the answer of a worker that is not `ok`: problem+json (RFC 9457)."""
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    problem = {
-        "type": "urn:inference-worker:not_ready",
-        "title": status.phrase,
-        "status": status.value,
-        "detail": standing.state.reason,
-        "code": "not_ready",
-    }
+def not_ready(standing: Standing, path: str) -> tuple[Headers, bytes]:
+    """Headers and body of the answer of a worker that is not `ok`; `path` is that of the request."""
+    problem = problem_document(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", standing.state.reason, path=path)
     body = json.dumps(problem, ensure_ascii=False).encode()
     headers = [
-        ("content-type", "application/problem+json"),
+        ("content-type", MEDIA_TYPE),
         ("content-length", str(len(body))),
         ("retry-after", _RETRY_S),
     ]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http import HTTPStatus
+from types import MappingProxyType
 
 from inference_dna.canonical import Json, Refused
 from inference_dna.genome import Genome
@@ -31,12 +32,16 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One moment. `genome` is None while nothing is measured; `boot_id` is 32 random hex."""
+    """One moment. `genome` is None while nothing is measured; `boot_id` is 32 random hex.
+
+    `notes` are members that `/healthz` shows at its end; nothing depends on them.
+    """
 
     status: Status
     reason: str
     boot_id: str
     genome: Genome | None = None
+    notes: Mapping[str, Json] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class Standing:
@@ -74,9 +79,15 @@ class Standing:
         """The model is loaded and computes for the first time; what it answers is dropped."""
         self._state = replace(self._state, status=Status.WARMING, reason="The model is being warmed up.")
 
-    def measured(self, genome: Genome) -> None:
-        """Take what was measured; requests are answered only when `ready` is said."""
-        self._state = replace(self._state, status=Status.WARMING, reason="The worker was measured.", genome=genome)
+    def measured(self, genome: Genome, **notes: Json) -> None:
+        """Take what was measured; requests are answered only when `ready` is said.
+
+        Args:
+            genome: All five sections.
+            notes: Members of one's own for `/healthz`, shown while the worker is `ok`.
+        """
+        reason, kept = "The worker was measured.", MappingProxyType(notes)
+        self._state = replace(self._state, status=Status.WARMING, reason=reason, genome=genome, notes=kept)
 
     def ready(self) -> None:
         """Begin to answer.
@@ -118,7 +129,7 @@ class Standing:
         state, uptime = self._state, int(self._clock() - self._started_at)
         if state.status is Status.OK and state.genome is not None:
             document = healthz_document(state.genome, self.served, boot_id=state.boot_id, uptime_seconds=uptime)
-            return HTTPStatus.OK, document
+            return HTTPStatus.OK, {**document, **state.notes}
         document = loading_document(self.served, boot_id=state.boot_id, uptime_seconds=uptime, reason=state.reason)
         return HTTPStatus.SERVICE_UNAVAILABLE, {**document, "status": state.status.value}
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import httpx
 from worker.demo.recipes import BUNDLES
 
 HOST = "127.0.0.1"
-START_S = 30
+START_S = 90
 END_S = 15
 
 
@@ -53,15 +53,17 @@ class WorkerProcess:
             with suppress(httpx.ConnectError):
                 if is_so():
                     return
-            time.sleep(0.02)
-        raise AssertionError(f"the worker was not there after {START_S} s")
+            time.sleep(0.1)
+        raise AssertionError(f"the worker was not there after {START_S} s: {self.health()}")
 
     def until_ready(self) -> None:
         self.until(lambda: self.client.get("/healthz").status_code == httpx.codes.OK)
 
 
 Start = Callable[..., WorkerProcess]
-"""Starts a worker: the name of a committed bundle or a folder, further arguments, and whether to wait for it."""
+"""Starts a worker: the name of a committed bundle or a folder, further arguments, whether to wait for it, and the words
+of the program: `python -m worker` where nothing else is said."""
+PROGRAM = ("-m", "worker")
 
 
 @contextmanager
@@ -69,10 +71,12 @@ def starting() -> Iterator[Start]:
     """Give a function that starts workers; those still running at the end of the block are killed."""
     with ExitStack() as stack:
 
-        def start(bundle: str | Path, *arguments: str, wait: bool = True) -> WorkerProcess:
+        def start(
+            bundle: str | Path, *arguments: str, wait: bool = True, program: Sequence[str] = PROGRAM
+        ) -> WorkerProcess:
             with socket.create_server((HOST, 0)) as free:
                 port = free.getsockname()[1]
-            command = [sys.executable, "-m", "worker", str(BUNDLES / bundle), "--port", str(port), *arguments]
+            command = [sys.executable, *program, str(BUNDLES / bundle), "--port", str(port), *arguments]
             process = stack.enter_context(subprocess.Popen(command))
             stack.callback(process.kill)
             client = stack.enter_context(httpx.Client(base_url=f"http://{HOST}:{port}", timeout=20))

@@ -87,6 +87,11 @@ def add_answers(app: FastAPI) -> None:
         request.app.state.standing.changed("Weights were loaded while it answered.")
         return JSONResponse({"answer": 42})
 
+    @app.post("/fails-and-changes")
+    async def fails_and_changes(request: Request) -> Response:
+        request.app.state.standing.changed("An adapter was written to while it answered.")
+        return PlainTextResponse("the adapter was written to", 500)
+
 
 def add_streams(app: FastAPI, gate: Gate) -> None:
     async def events() -> AsyncIterator[bytes]:
@@ -280,6 +285,13 @@ def test_an_answer_during_which_something_changed_is_not_given(client: httpx.Cli
     assert answer.status_code == 503
     assert b"42" not in answer.content
     assert lines.last()["status"] == 503
+
+
+def test_a_failure_during_which_something_changed_is_given_without_stamps(client: httpx.Client) -> None:
+    answer = client.post("/fails-and-changes", json={})
+
+    assert (answer.status_code, answer.text) == (500, "the adapter was written to")
+    assert not any(name.startswith("x-") for name in answer.headers)
 
 
 # streams --------------------------------------------------------------------------------------------------------------

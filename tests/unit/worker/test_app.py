@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,31 +10,48 @@ import httpx
 import pytest
 
 from inference_dna.measure.healthz import Served
-from worker.app import Surroundings, build_app
+from inference_dna.middleware import InferenceDNA
+from inference_dna.serving.standing import Standing
+from tests.support.stamped_server import Lines
+from worker.app import build_app
 from worker.bundle import read_manifest
 from worker.demo.recipes import BUNDLES
 from worker.lane import Lane
 from worker.lifecycle import Lifecycle
+from worker.loader import Loader
+from worker.readiness import Demands
+from worker.surface.surroundings import Surroundings
 
 Result = TypeVar("Result")
 
 
+@dataclass
+class Clock:
+    """Seconds since some moment."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 @pytest.fixture
-def around(served: Served) -> Surroundings:
+def lifecycle(served: Served) -> Lifecycle:
+    clock = Clock()
+    lifecycle = Lifecycle(Standing(served, clock=clock, new_boot_id=lambda: "b" * 32))
+    clock.now = 12.9
+    return lifecycle
+
+
+@pytest.fixture
+def around(lifecycle: Lifecycle) -> Surroundings:
     """A worker that is still loading."""
-    return Surroundings(
-        lifecycle=Lifecycle(),
-        served=served,
-        manifest=read_manifest(BUNDLES / "v2.4.0"),
-        lane=Lane(threads=1, waiting=1),
-        boot_id="b" * 32,
-        uptime_s=lambda: 12.9,
-    )
+    return Surroundings(lifecycle.standing, lambda: lifecycle.state.loaded, Lane(threads=1, waiting=1))
 
 
 @pytest.fixture
-def ready(around: Surroundings) -> Surroundings:
-    around.lifecycle.load(BUNDLES / "v2.4.0", {})
+def ready(around: Surroundings, lifecycle: Lifecycle) -> Surroundings:
+    lifecycle.load(Loader(BUNDLES / "v2.4.0"), {}, Demands(noted=read_manifest(BUNDLES / "v2.4.0")))
     return around
 
 
@@ -42,7 +59,7 @@ def told(around: Surroundings, story: Callable[[httpx.AsyncClient], Awaitable[Re
     """Run a story with a client of the application."""
 
     async def run() -> Result:
-        transport = httpx.ASGITransport(build_app(around))
+        transport = httpx.ASGITransport(InferenceDNA(build_app(around), around.standing, write=Lines()))
         async with httpx.AsyncClient(transport=transport, base_url="http://worker") as client:
             return await story(client)
 
@@ -81,8 +98,7 @@ def test_wrong_input_has_no_input_hash(ready: Surroundings, path: str) -> None:
 
 
 def test_a_ready_worker_says_what_it_is(ready: Surroundings) -> None:
-    assert ready.lifecycle.state.loaded is not None
-    digests = ready.lifecycle.state.loaded.genome.digests
+    digests = ready.loaded().genome.digests
     response = asked(ready, "/healthz", "GET")
 
     assert response.status_code == 200
@@ -124,8 +140,10 @@ def test_a_worker_that_loads_says_so_and_states_no_identity(around: Surroundings
     assert "dna" not in body
 
 
-def test_a_worker_that_failed_to_load_says_why(around: Surroundings, copied: Callable[..., Path]) -> None:
-    around.lifecycle.load(copied(postprocess_json="{}"), {})
+def test_a_worker_that_failed_to_load_says_why(
+    around: Surroundings, lifecycle: Lifecycle, copied: Callable[..., Path]
+) -> None:
+    lifecycle.load(Loader(copied(postprocess_json="{}")), {})
     response = asked(around, "/healthz", "GET")
 
     assert response.status_code == 503
@@ -191,9 +209,48 @@ def test_requests_at_once_get_what_each_gets_alone(ready: Surroundings) -> None:
     assert told(wide, crowd) == alone
 
 
-def test_the_surface_describes_itself(ready: Surroundings) -> None:
-    paths = asked(ready, "/openapi.json", "GET").json()["paths"]
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions", "/v2/models/intent-classifier/generate"])
+def test_a_classifier_writes_no_text_and_says_what_to_ask_instead(ready: Surroundings, path: str) -> None:
+    response = asked(ready, path, json={})
 
-    assert paths.keys() == {"/generate", "/generate_stream", "/healthz"}
-    schema = paths["/generate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert schema["required"] == ["text"]
+    assert (response.status_code, response.json()["code"]) == (404, "no_language_model")
+    assert "ask POST /generate" in str(response.json()["error"])
+
+
+def test_a_classifier_answers_tensors(ready: Surroundings) -> None:
+    texts = ["我的快递怎么还没到", "Where is my order?"]
+    asking = {"inputs": [{"name": "text", "datatype": "BYTES", "shape": [2], "data": texts}]}
+    response = asked(ready, "/v2/models/intent-classifier/infer", json=asking)
+    alone = [asked(ready, "/generate", json={"text": text}).json() for text in texts]
+
+    intents, confidences = response.json()["outputs"]
+    assert intents["data"] == [answer["intent"] for answer in alone]
+    assert confidences["data"] == [answer["confidence"] for answer in alone]
+
+
+def test_one_text_has_one_dna_whatever_path_it_came_by(ready: Surroundings) -> None:
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["退款"]}
+    infer = asked(ready, "/v2/models/intent-classifier/infer", json={"id": "7", "inputs": [tensor]})
+    generate = asked(ready, "/generate", json={"text": "退款"})
+
+    assert infer.headers["x-inference-dna"] == generate.headers["x-inference-dna"]
+
+
+def test_a_classifier_has_no_settings(ready: Surroundings) -> None:
+    tensor = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["退款"]}
+    asking = {"inputs": [tensor], "parameters": {"temperature": 2}}
+    response = asked(ready, "/v2/models/intent-classifier/infer", json=asking)
+
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "parameters.temperature")
+
+
+def test_the_surface_describes_itself(ready: Surroundings) -> None:
+    document = asked(ready, "/openapi.json", "GET").json()
+    schemas = document["components"]["schemas"]
+
+    assert document["paths"].keys() >= {"/generate", "/generate_stream", "/v1/chat/completions", "/v1/models"}
+    body = document["paths"]["/generate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    named = [reference["$ref"].removeprefix("#/components/schemas/") for reference in body["anyOf"]]
+    assert [schemas[name]["required"] for name in named] == [["text"], ["text"]]
+    assert schemas["ChatAsking"]["properties"]["messages"]["items"]["$ref"] == "#/components/schemas/ChatMessage"
+    assert "ChatMessage" in schemas

@@ -8,11 +8,13 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from worker.asking import MAX_BODY_BYTES, MAX_CHARACTERS, Asking, read_asking
+from tests.support.alphabet import Alphabet
+from worker.asking import MAX_CHARACTERS, ClassifyAsking, GenerateAsking, check_model, merged, read_asking
+from worker.fault import RequestRefused
 from worker.problem import Problem
 
 
-def read(*chunks: bytes) -> Asking:
+def read(*chunks: bytes) -> ClassifyAsking:
     """Read a body that arrives in these pieces."""
     messages: Iterable[Message] = iter(
         [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
@@ -22,11 +24,11 @@ def read(*chunks: bytes) -> Asking:
     async def receive() -> Message:
         return next(iter(messages))
 
-    return asyncio.run(read_asking(Request({"type": "http", "headers": []}, receive), "m"))
+    return asyncio.run(read_asking(Request({"type": "http", "headers": []}, receive), ClassifyAsking))
 
 
-def refusal(*chunks: bytes) -> Problem:
-    with pytest.raises(Problem) as refused:
+def refusal(*chunks: bytes) -> RequestRefused:
+    with pytest.raises(RequestRefused) as refused:
         read(*chunks)
     return refused.value
 
@@ -35,8 +37,12 @@ def test_a_body_is_read_in_pieces() -> None:
     assert read(b'{"te', 'xt": "退'.encode(), '款"}'.encode()).text == "退款"
 
 
-def test_the_model_may_be_named_if_it_is_ours() -> None:
-    assert read(b'{"text": "hi", "model": "m"}').model == "m"
+@pytest.mark.parametrize("named", [None, "m"])
+def test_the_model_may_be_named_if_it_is_ours(named: str | None) -> None:
+    check_model(named, "m")
+
+    with pytest.raises(RequestRefused, match="model: this worker serves other"):
+        check_model("m", "other")
 
 
 @pytest.mark.parametrize(
@@ -45,6 +51,7 @@ def test_the_model_may_be_named_if_it_is_ours() -> None:
         pytest.param(b"", "body", id="nothing"),
         pytest.param(b"hello", "body", id="no-json"),
         pytest.param(b"[]", "body", id="no-object"),
+        pytest.param(b'{"text": "a", "text": "a"}', "text", id="text-twice"),
         pytest.param(b'{"text": "\\ud800"}', "body", id="lone-surrogate"),
         pytest.param(b"{}", "text", id="text-missing"),
         pytest.param(b'{"text": 5}', "text", id="text-is-a-number"),
@@ -52,16 +59,14 @@ def test_the_model_may_be_named_if_it_is_ours() -> None:
         pytest.param(b'{"text": ""}', "text", id="text-is-empty"),
         pytest.param(b'{"text": " \\n\\u3000"}', "text", id="text-is-blank"),
         pytest.param(json.dumps({"text": "a" * (MAX_CHARACTERS + 1)}).encode(), "text", id="text-too-long"),
-        pytest.param(b'{"text": "hi", "model": "other"}', "model", id="another-model"),
         pytest.param(b'{"text": "hi", "temperature": 2}', "temperature", id="unknown-parameter"),
     ],
 )
-def test_wrong_input_is_422_and_names_the_field(body: bytes, field: str) -> None:
-    problem = refusal(body)
+def test_wrong_input_is_refused_and_names_the_field(body: bytes, field: str) -> None:
+    refused = refusal(body)
 
-    assert problem.status == 422
-    assert [fault.field for fault in problem.faults] == [field]
-    assert field in problem.detail
+    assert [fault.field for fault in refused.faults] == [field]
+    assert field in str(refused)
 
 
 def test_every_wrong_field_is_named_at_once() -> None:
@@ -73,6 +78,38 @@ def test_the_longest_text_is_accepted() -> None:
 
 
 def test_a_body_over_the_limit_is_413_and_not_read_to_its_end() -> None:
-    unread = b"x" * MAX_BODY_BYTES
+    unread = b"x" * ClassifyAsking.most_bytes
 
-    assert refusal(unread, b"x", *[unread] * 100).status == 413
+    with pytest.raises(Problem) as refused:
+        read(unread, b"x", *[unread] * 100)
+    assert refused.value.status == 413
+
+
+def test_one_stop_sequence_is_a_list_of_one() -> None:
+    asking = GenerateAsking.model_validate_json('{"text": "a", "stop": "\\n", "max_new_tokens": 3}')
+
+    assert asking.settings() == {
+        "max_new_tokens": 3,
+        "temperature": None,
+        "top_p": None,
+        "top_k": None,
+        "repetition_penalty": None,
+        "seed": None,
+        "stop": ("\n",),
+    }
+
+
+def test_settings_of_a_request_leave_the_defaults_as_they_are() -> None:
+    backend = Alphabet()
+    before = backend.defaults
+
+    assert merged(backend, {"temperature": 0.5, "seed": None}, {}).temperature == 0.5
+    assert backend.defaults is before
+    assert before.temperature == 0.0
+
+
+def test_a_wrong_setting_is_told_by_the_clients_name() -> None:
+    with pytest.raises(RequestRefused) as refused:
+        merged(Alphabet(), {"max_new_tokens": 0, "top_p": 5}, {"max_new_tokens": "max_tokens"})
+
+    assert [fault.field for fault in refused.value.faults] == ["max_tokens", "top_p"]

@@ -36,8 +36,8 @@ def test_a_missing_file_is_named(copied: Callable[..., Path], name: str) -> None
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        pytest.param("config_json", "{", "not JSON", id="config-is-no-json"),
-        pytest.param("config_json", "[]", "labels", id="config-is-no-object"),
+        pytest.param("config_json", "{", "no JSON", id="config-is-no-json"),
+        pytest.param("config_json", "[]", "no JSON object", id="config-is-no-object"),
         pytest.param("config_json", '{"labels": []}', "labels", id="no-label"),
         pytest.param("config_json", '{"labels": ["a", "a"]}', "labels", id="a-label-twice"),
         pytest.param("config_json", '{"labels": ["a", 1]}', "labels", id="a-label-that-is-no-text"),

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from inference_dna.trust.pem import new_key_pair
 from worker import command
+from worker.command import Options, demanded, parse
+from worker.demo.recipes import BUNDLES
+from worker.loader import Kind
 
 
 def test_a_folder_that_is_not_there_is_a_sentence_and_status_2(
@@ -30,6 +34,10 @@ def test_a_bundle_that_nobody_names_is_a_sentence_and_status_2(
     [
         pytest.param([], id="no-bundle"),
         pytest.param(["folder"], id="no-port"),
+        pytest.param(["--port", "1"], id="no-bundle-but-a-port"),
+        pytest.param(["folder", "--model", "folder", "--port", "1"], id="two-bundles"),
+        pytest.param(["folder", "--port", "1", "--backend", "vllm"], id="unknown-backend"),
+        pytest.param(["folder", "--port", "1", "--guard-every", "0"], id="guard-at-no-answer"),
         pytest.param(["folder", "--port", "http"], id="port-is-a-word"),
         pytest.param(["folder", "--port", "1", "--threads", "0"], id="no-thread"),
         pytest.param(["folder", "--port", "1", "--waiting", "-1"], id="fewer-than-nobody-waits"),
@@ -42,3 +50,33 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
 
     assert ended.value.code == 2
     assert "usage: python -m worker" in capsys.readouterr().err
+
+
+def test_the_bundle_may_be_an_option() -> None:
+    told = parse(["--backend", "transformers", "--model", "folder", "--port", "9"])
+
+    assert told == Options(Path("folder"), 9, kind=Kind.TRANSFORMERS)
+
+
+def test_the_manifest_of_the_demo_is_noted_and_holds_where_somebody_says_whom_to_trust(tmp_path: Path) -> None:
+    key = tmp_path / "release.pem.pub"
+    key.write_bytes(new_key_pair()[1])
+    bundle = BUNDLES / "v2.4.0"
+
+    noted, trusted = demanded(Options(bundle, 1)), demanded(Options(bundle, 1, trust=(key,)))
+
+    assert noted.manifest is None
+    assert noted.noted == trusted.noted is not None
+    assert trusted.manifest == bundle / "manifest.json"
+    assert len(trusted.trust.keys) == 1
+
+
+def test_a_manifest_beside_another_model_must_hold() -> None:
+    bundle = BUNDLES / "v2.4.0"
+
+    assert demanded(Options(bundle, 1, kind=Kind.TRANSFORMERS)).manifest == bundle / "manifest.json"
+
+
+def test_a_key_that_is_none_is_a_sentence_and_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([str(BUNDLES / "v2.4.0"), "--port", "1", "--trust", str(tmp_path / "none")]) == 2
+    assert "none" in capsys.readouterr().err

@@ -8,7 +8,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 
-from worker.problem import FieldFault, Problem, answer_errors
+from worker.backend import IsolationBroken
+from worker.fault import FieldFault, RequestRefused
+from worker.lane import Saturated
+from worker.problem import Problem, answer_errors, problem_of
 
 
 def answer(path: str, method: str = "GET") -> httpx.Response:
@@ -52,6 +55,46 @@ def test_a_problem_is_problem_json() -> None:
         "code": "invalid_request",
         "errors": [{"field": "text", "message": "is missing"}],
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "fields"),
+    [
+        pytest.param(RequestRefused([FieldFault("seed", "is wrong")]), 422, "invalid_request", ["seed"], id="refused"),
+        pytest.param(Saturated(), 429, "saturated", [], id="saturated"),
+        pytest.param(IsolationBroken("model.x", "changed"), 500, "isolation_broken", ["model.x"], id="isolation"),
+        pytest.param(ValueError("the inside"), 500, "internal_error", [], id="a-bug-of-ours"),
+    ],
+)
+def test_every_error_has_one_answer(error: Exception, status: int, code: str, fields: list[str]) -> None:
+    problem = problem_of(error)
+
+    assert (problem.status, problem.code, [fault.field for fault in problem.faults]) == (status, code, fields)
+    assert "inside" not in problem.detail
+
+
+def test_only_who_is_full_asks_to_come_again() -> None:
+    assert problem_of(Saturated()).retry_s == 1
+    assert problem_of(ValueError()).retry_s is None
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        pytest.param(
+            "/v1/completions",
+            {"message": "seed: is wrong", "type": "invalid_request_error", "param": "seed", "code": "invalid_request"},
+            id="openai",
+        ),
+        pytest.param("/v2/models/m/infer", "invalid_request: seed: is wrong", id="open-inference"),
+        pytest.param("/generate", None, id="ours"),
+    ],
+)
+def test_each_family_finds_the_error_where_it_looks(path: str, error: object) -> None:
+    document = problem_of(RequestRefused([FieldFault("seed", "is wrong")])).document(path)
+
+    assert document.get("error") == error
+    assert document["errors"] == [{"field": "seed", "message": "is wrong"}]
 
 
 @pytest.mark.parametrize(

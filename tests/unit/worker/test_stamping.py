@@ -1,73 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+import uvicorn
+from uvicorn.server import ServerState
 
-from inference_dna.dna import strand
-from inference_dna.measure.healthz import Served
-from worker.demo.recipes import BUNDLES
-from worker.lifecycle import Lifecycle
-from worker.stamping import Stamped, Stamps, stamping_protocol
-
-INPUT_HASH = "5" * 64
-
-
-@pytest.fixture(scope="module")
-def ready() -> Lifecycle:
-    lifecycle = Lifecycle()
-    lifecycle.load(BUNDLES / "v2.3.1", {})
-    return lifecycle
-
-
-def stamped(lifecycle: Lifecycle, served: Served, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer after an application that sends these."""
-    sent: list[Message] = []
-
-    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": list(headers)})
-        await send({"type": "http.response.body", "body": b"body"})
-
-    async def receive() -> Message:
-        raise AssertionError("nobody reads")
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    asyncio.run(Stamped(app, Stamps(lifecycle, served))({"type": "http"}, receive, send))
-    assert sent[1]["body"] == b"body"
-    result: list[tuple[bytes, bytes]] = sent[0]["headers"]
-    return result
-
-
-def test_an_answer_without_input_carries_the_dna_of_the_empty_input(ready: Lifecycle, served: Served) -> None:
-    assert ready.state.loaded is not None
-    digests = ready.state.loaded.genome.digests
-
-    assert stamped(ready, served, (b"content-type", b"text/plain")) == [
-        (b"content-type", b"text/plain"),
-        (b"x-inference-dna", digests.dna().encode()),
-        (b"x-inference-digest", f"sha256:{digests.runtime}".encode()),
-        (b"x-model-id", b"intent-classifier"),
-        (b"x-model-version", b"v2.4.0"),
-        (b"x-inference-assurance", b"full-hash"),
-    ]
-
-
-def test_the_strand_follows_from_the_input_hash_which_stands_once(ready: Lifecycle, served: Served) -> None:
-    assert ready.state.loaded is not None
-    headers = stamped(ready, served, (b"x-inference-input-hash", INPUT_HASH.encode()))
-
-    assert [name for name, _ in headers].count(b"x-inference-input-hash") == 1
-    expected = strand(ready.state.loaded.genome.digests.runtime, INPUT_HASH)
-    assert dict(headers)[b"x-inference-dna"][8:] == expected.encode()
-
-
-def test_before_anything_is_measured_there_is_nothing_to_stamp(served: Served) -> None:
-    assert stamped(Lifecycle(), served) == []
+from inference_dna.serving.standing import Standing
+from tests.support.standing import DIGESTS, ready_standing
+from worker.stamping import stamping_protocol
 
 
 class _Transport(asyncio.Transport):
@@ -92,24 +36,43 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def test_the_refusal_of_malformed_http_is_stamped_too(loop: asyncio.AbstractEventLoop) -> None:
-    import uvicorn
-    from uvicorn.server import ServerState
-
+def refused(loop: asyncio.AbstractEventLoop, standing: Standing, target: bytes | None = None) -> bytes:
+    """What is written where a request cannot be read."""
     config = uvicorn.Config(lambda: None, log_config=None, lifespan="off")
-    protocol = stamping_protocol(lambda: [(b"x-inference-dna", b"0123456789abcdef")])(config, ServerState(), {}, loop)
+    protocol = stamping_protocol(standing)(config, ServerState(), {}, loop)
     transport = _Transport()
     protocol.transport = transport
+    if target is not None:
+        protocol.url = target
 
     protocol.send_400_response("Invalid HTTP request received.")
 
-    head, _, body = transport.written.partition(b"\r\n\r\n")
-    assert head.split(b"\r\n") == [
-        b"HTTP/1.1 400 Bad Request",
-        b"x-inference-dna: 0123456789abcdef",
-        b"content-type: text/plain; charset=utf-8",
-        b"content-length: 30",
-        b"connection: close",
-    ]
-    assert body == b"Invalid HTTP request received."
     assert transport.closed
+    return transport.written
+
+
+def test_the_refusal_of_malformed_http_is_stamped_too(loop: asyncio.AbstractEventLoop) -> None:
+    head, _, body = refused(loop, ready_standing()).partition(b"\r\n\r\n")
+
+    lines = head.decode().split("\r\n")
+    assert lines[0] == "HTTP/1.1 400 Bad Request"
+    assert f"x-inference-dna: {DIGESTS.dna()}" in lines
+    assert lines[-3:] == ["content-type: application/problem+json", f"content-length: {len(body)}", "connection: close"]
+    problem = json.loads(body)
+    assert (problem["code"], problem["detail"]) == ("bad_request", "Invalid HTTP request received.")
+
+
+def test_the_refusal_is_in_the_words_of_the_family_where_the_target_could_be_read(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    body = refused(loop, ready_standing(), b"/v1/completions?a=b").partition(b"\r\n\r\n")[2]
+
+    problem = json.loads(body)
+    assert problem["instance"] == "/v1/completions"
+    assert problem["error"]["type"] == "invalid_request_error"
+
+
+def test_before_anything_is_measured_there_is_nothing_to_stamp(loop: asyncio.AbstractEventLoop) -> None:
+    standing = Standing(ready_standing().served)
+
+    assert b"x-inference" not in refused(loop, standing)

@@ -1,4 +1,4 @@
-"""`dna tokenizer` and `dna code`: what goes where, and with which exit code."""
+"""`dna tokenizer`, `dna generator` and `dna code`: what goes where, and with which exit code."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from inference_dna.manifest import parse_manifest
 from tests.support.command import Run
 from tests.support.manifests import write_folder
+from tests.support.tiny_causal import causal
 
 FILES = {"model.weights": b"weights", "config.json": b"{}", "vocab.txt": b"a\nb\n", "tokenizer_config.json": b"{}"}
 
@@ -133,3 +134,48 @@ def test_code_that_cannot_be_read_is_no_pass(dna: Run) -> None:
 
     assert (code, out) == (1, "")
     assert "nothing can be said of it" in err
+
+
+@pytest.mark.models
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_a_generator_is_packed_shown_and_clean(dna: Run) -> None:
+    network, tokenizer = causal()
+    network.save_pretrained("model")
+    tokenizer.save_pretrained("model")
+    asked = ("--set", "max_new_tokens=4", "--set", "repetition_penalty=1.3", "--set", "bad_words_ids=[[5], [6, 7]]")
+
+    code, out, _ = dna("generator", "pack", "--model", "model", "--version", "1.0.0", *asked)
+
+    assert code == 0
+    assert out.startswith("written  generator_v1.0.0.ts\nsha256:")
+    assert "bad_words = [[5], [6, 7]]" in out
+    assert dna("code", "check", "generator_v1.0.0.ts") == (0, "", "")
+    shown = json.loads(dna("generator", "show", "generator_v1.0.0.ts", "-o", "json")[1])
+    assert (shown["max_new_tokens"], shown["repetition_penalty"], shown["do_sample"]) == (4, 1.3, False)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        pytest.param(("--set", "temperature"), 2, "write NAME=JSON", id="no-value"),
+        pytest.param(("--set", "temperature=hot"), 2, "write NAME=JSON", id="no-json"),
+        pytest.param(("--set", "num_beams=4"), 1, "has no class", id="no-model"),
+    ],
+)
+def test_a_generator_that_cannot_be_packed_is_no_file(
+    dna: Run, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    Path("model").mkdir()
+
+    ended, out, err = dna("generator", "pack", "--model", "model", "--version", "1.0.0", *arguments)
+
+    assert (ended, out) == (code, "")
+    assert says in err
+    assert list(Path().glob("*.ts")) == []
+
+
+def test_what_is_no_generator_is_not_shown(dna: Run) -> None:
+    Path("x.ts").write_bytes(b"no archive")
+
+    assert dna("generator", "show", "x.ts")[:2] == (1, "")

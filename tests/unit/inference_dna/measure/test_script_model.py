@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from inference_dna.binding.pack import pack_generator
+from inference_dna.binding.settings import BoundSettings
 from inference_dna.canonical import Refused
 from inference_dna.files import FileEntry
-from inference_dna.generator import BoundSettings, pack_generator
 from inference_dna.genome import genome
 from inference_dna.measure.script_model import measure
 

@@ -104,3 +104,17 @@ def test_the_name_of_the_gpu(accelerators: list[Any], name: str) -> None:
     standing = Standing(SERVED)
     standing.measured(changed)
     assert standing.gpu_name == name
+
+
+def test_notes_are_shown_at_the_end_while_the_worker_is_ok() -> None:
+    standing = Standing(SERVED)
+    standing.measured(GENOME, manifest="agrees")
+    before = standing.health()[1]
+    standing.ready()
+    during = standing.health()[1]
+    standing.changed("An adapter is being loaded.")
+    after = standing.health()[1]
+
+    assert list(during)[-1] == "manifest"
+    assert during["manifest"] == "agrees"
+    assert "manifest" not in before | after

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from inference_dna.binding.pack import check_generator, pack_generator
+from inference_dna.binding.settings import BoundSettings, bound_settings
 from inference_dna.canonical import Refused
-from inference_dna.generator import BoundSettings, bound_settings, check_generator, pack_generator
 from inference_dna.measure.folder import measure_file
 from inference_dna.measure.generation import read_generation
 from tests.support.smollm2 import load, model_folder
@@ -80,7 +81,7 @@ def test_nothing_tells_where_it_was_made(tmp_path: Path) -> None:
     pack_generator(counting(), GREEDY, version="v1.0.0", target=tmp_path)
 
     content = (tmp_path / "generator_v1.0.0.ts").read_bytes()
-    assert str(Path(__file__).parents[3]).encode() not in content
+    assert str(Path(__file__).parents[4]).encode() not in content
     assert b"debug_pkl" not in content
     with zipfile.ZipFile(tmp_path / "generator_v1.0.0.ts") as members:
         assert all(member.date_time == (1980, 1, 1, 0, 0, 0) for member in members.infolist())
@@ -118,7 +119,7 @@ def test_each_setting_does_what_it_says(tmp_path: Path) -> None:
     assert answers(BoundSettings(1, (), do_sample=True, top_k=1), late) == [4]
     assert answers(BoundSettings(1, (), do_sample=True, top_p=0.2), late) == [4]
     assert answers(BoundSettings(1, (), do_sample=True, temperature=0.05), late) == [4]
-    assert answers(BoundSettings(1, (), banned_ids=(4,)), late) != [4]
+    assert answers(BoundSettings(1, (), bad_words=((4,),)), late) != [4]
 
 
 def test_a_model_that_is_compiled_already_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -169,6 +170,15 @@ def test_a_processor_that_reads_the_environment_does_not_compile(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_bad_word_that_the_model_does_not_have_is_refused(tmp_path: Path) -> None:
+    settings = BoundSettings(max_new_tokens=4, stop_ids=(), bad_words=((3,), (4, 10)))
+
+    with pytest.raises(Refused, match="bad_words holds 10, and the model has the tokens 0 to 9"):
+        pack_generator(counting(), settings, version="1.0.0", target=tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_model_that_depends_on_the_traced_length_is_refused(tmp_path: Path) -> None:
     import torch
 
@@ -212,6 +222,8 @@ def test_an_archive_of_somebody_else_says_no_settings(tmp_path: Path) -> None:
         ({"top_k": -1}, "top_k"),
         ({"temperature": 0.0}, "temperature"),
         ({"repetition_penalty": -1.0}, "repetition_penalty"),
+        ({"bad_words": ((),)}, "bad_words"),
+        ({"bad_words": ((-1,),)}, "bad_words"),
     ],
 )
 def test_settings_out_of_range_are_refused(changed: dict[str, Any], reason: str) -> None:
@@ -228,6 +240,8 @@ def test_effective_values_become_settings_and_none_is_dropped(model: Any, loaded
     assert settings(max_new_tokens=8) == BoundSettings(8, (2,))
     sampled = settings(max_new_tokens=8, do_sample=True, temperature=0.7, top_p=0.9)
     assert (sampled.temperature, sampled.top_k, sampled.top_p) == (0.7, 50, 0.9)
+    worded = settings(max_new_tokens=8, bad_words_ids=[[5], [6, 7], [2]])
+    assert worded.bad_words == ((5,), (6, 7))
     with pytest.raises(Refused, match="setting num_beams is 4"):
         settings(max_new_tokens=8, num_beams=4)
     with pytest.raises(Refused, match="setting stop_strings"):

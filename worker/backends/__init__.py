@@ -1,0 +1,1 @@
+"""What computes: one file per kind of bundle. Only here are model libraries imported."""
