@@ -13,6 +13,7 @@ import typer
 
 from bench.compare import compare
 from bench.cores import available_cores, split
+from bench.fleet import INSTANCES, SEED, SIZES, simulate
 from bench.growth import grow
 from bench.hashing.compare import compare_hashing
 from bench.load.driver import LoadError
@@ -23,12 +24,13 @@ from bench.plan import GROWTH_SIZES, Plan
 from bench.processes import StartError
 from bench.profiling import ProfilerError, profile
 from bench.progress import say
+from bench.report.fleet_sheet import fleet_sheets
 from bench.report.page import refresh
 from bench.report.picture import picture
 from bench.report.screen import show
 from bench.report.sheet import comparison_sheets, growth_sheet, hashing_sheets, profile_sheets
 from bench.results import Results, read_results, write_results
-from bench.smoke import BESIDE, PLAN, SMOKE_GB, faults
+from bench.smoke import BESIDE, PLAN, SMOKE_GB, SMOKE_INSTANCES, SMOKE_SIZES, faults, fleet_faults
 
 app = typer.Typer(add_completion=False, no_args_is_help=False, help="Measure the gateway beside other proxies.")
 peers_app = typer.Typer(no_args_is_help=True, help="The proxies that come from the package index.")
@@ -50,7 +52,7 @@ def everything(
     peer: Peers = None,
     output: Output = LATEST,
 ) -> None:
-    """Without a command: the comparison, growth, the profile, hashing, and the page in docs/ with their tables."""
+    """Without a command: the comparison, growth, the profile, hashing, the fleet, and the page with their tables."""
     if context.invoked_subcommand is not None:
         return
     compare_command(seconds, rounds, patience, peer, output)
@@ -60,6 +62,7 @@ def everything(
     except ProfilerError as error:
         say(f"no profile: {error}")
     hashing_command(patience=patience, output=output)
+    fleet_command(output=output)
     if output == LATEST:
         page_command()
 
@@ -121,15 +124,30 @@ def hashing_command(
     _keep(output, hashing=measured)
 
 
+@app.command("fleet")
+def fleet_command(
+    size: Annotated[list[int] | None, typer.Option(help="Only this number of gateways; may be given again.")] = None,
+    instances: Annotated[int, typer.Option(help="How many instances they share.")] = INSTANCES,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = SEED,
+    output: Output = LATEST,
+) -> None:
+    """Only the simulation of many gateways that share verdicts; counts, not speed of this machine."""
+    simulated = simulate(size or SIZES, instances=instances, seed=seed)
+    show(fleet_sheets(simulated))
+    _keep(output, fleet=simulated)
+
+
 @app.command("smoke")
 def smoke_command() -> None:
     """About half a minute; fails only when something is broken."""
+    simulated = simulate(SMOKE_SIZES, instances=SMOKE_INSTANCES)
+    show(fleet_sheets(simulated))
     show(hashing_sheets(compare_hashing(split(available_cores()), PLAN, SMOKE_GB)))
     measured = compare(
         [each for each in chosen([]) if each.name in {"dna-gateway", BESIDE}], split(available_cores()), PLAN
     )
     show(comparison_sheets(measured)[:-1])  # a run this short judges no goal
-    found = faults(measured)
+    found = [*faults(measured), *fleet_faults(simulated)]
     for fault in found:
         say(f"broken: {fault}")
     raise typer.Exit(1 if found else 0)
@@ -149,6 +167,7 @@ def show_command(output: Output = LATEST) -> None:
     show([growth_sheet(results.growth)] if results.growth else [])
     show(profile_sheets(results.profile) if results.profile else [])
     show(hashing_sheets(results.hashing) if results.hashing else [])
+    show(fleet_sheets(results.fleet) if results.fleet else [])
 
 
 @peers_app.command("install")

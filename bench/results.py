@@ -196,6 +196,68 @@ class HashingComparison(msgspec.Struct, frozen=True):
     skipped: dict[str, str]
 
 
+class Times(msgspec.Struct, frozen=True):
+    """Seconds, simulated: the least, the median, the most."""
+
+    least: float
+    median: float
+    most: float
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """Half of the gateways without Consul, while instances drift.
+
+    `alone` from losing Consul to probing everything; `ejected_…` from the drift to the last gateway on that side.
+    `out_afterwards` counts, over all gateways, what is still out once everybody is together and everything is healed.
+    """
+
+    cut: int
+    alone: Times | None
+    probes_per_s_of_one_cut_off: float
+    ejected_where_connected: Times | None
+    ejected_where_cut_off: Times | None
+    members_afterwards: int
+    living: int
+    out_afterwards: int
+
+
+class FleetRow(msgspec.Struct, frozen=True):
+    """One number of gateways. What is per second and not of one gateway is of all of them together.
+
+    `first_ejection` from the drift to the first gateway, `ejected_everywhere` from there to the last. `taken_over` from
+    the death of a gateway to the first probe by somebody new, for all that were seen to within a quarter of a minute;
+    `not_taken_over` counts the others.
+    """
+
+    gateways: int
+    probes_per_s: float
+    probes_per_s_of_one: float
+    probes_per_s_of_busiest: float
+    quiet_writes_per_s: float
+    quiet_reads_per_s: float
+    quiet_bytes_per_s: float
+    renewals_per_s: float
+    drifting_writes_per_s: float
+    drifting_bytes_per_s: float
+    first_ejection: Times | None
+    ejected_everywhere: Times | None
+    not_ejected_everywhere: int
+    admitted_everywhere: Times | None
+    probes_of_a_new_instance: float
+    taken_over: Times | None
+    not_taken_over: int
+    partition: Partition
+
+
+class FleetSimulation(msgspec.Struct, frozen=True):
+    """Many gateways that share verdicts, simulated; the same seed gives the same figures on every machine."""
+
+    instances: int
+    probers: int
+    seed: int
+    rows: list[FleetRow]
+
+
 class Results(msgspec.Struct, frozen=True):
     """Everything that was measured last; parts may come from different runs."""
 
@@ -203,6 +265,7 @@ class Results(msgspec.Struct, frozen=True):
     growth: Growth | None = None
     profile: Profile | None = None
     hashing: HashingComparison | None = None
+    fleet: FleetSimulation | None = None
 
 
 def read_results(path: Path) -> Results:

@@ -92,6 +92,9 @@ def parse_health_url(text: str) -> str:
     if text.startswith("/"):
         parse_address("http://host" + text)
         return text
+    if "://" not in text:
+        example = f"http://{HOST_PLACE}:9400/healthz"
+        raise AddressError(f"{quoted(text)} is no path and no address; write a path like /healthz, or {example}.")
     parse_address(text.replace(HOST_PLACE, "host"))
     return text
 
@@ -111,6 +114,8 @@ def _explain(text: str) -> str:
     if len(text) > _LONGEST:
         return f"it is longer than {_LONGEST} characters."
     scheme, found, rest = text.partition("://")
+    if not found and _URL.fullmatch(f"http://{text}"):
+        return f"it must say how it is spoken to; write http://{text}, or https://{text}."
     if not found or scheme.lower() not in _PORTS:
         return "it must begin with http:// or https://."
     if "@" in rest.split("/")[0]:

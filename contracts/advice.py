@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+from contracts.address import parse_address
 from contracts.contract import Contract
 from contracts.faults import Fault, quoted
 from contracts.key import DocumentKey
@@ -57,6 +58,21 @@ def _about_one(contract: Contract) -> Iterator[Fault]:
     if serves and not contract.dna:
         words = "nothing is accepted, so this version serves nothing; add entries, or set enforcement to observe."
         yield _advice("/dna", words)
+    yield from _about_draining(contract)
+
+
+def _about_draining(contract: Contract) -> Iterator[Fault]:
+    if not contract.instances:
+        return  # whom a service lists is for the catalogue to say
+    addresses = map(parse_address, contract.instances)
+    ids = {address.authority + address.base_path for address in addresses}
+    for place, name in enumerate(contract.draining):
+        if name not in ids:
+            yield _advice(
+                f"/draining/{place}", f"{quoted(name)} is none of its instances, so nothing is drained by it."
+            )
+    if ids <= set(contract.draining):
+        yield _advice("/draining", "every instance is drained, so this version serves nothing.")
 
 
 def _about_route(route: Route, versions: Mapping[Version, Contract]) -> Iterator[Fault]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
@@ -15,12 +17,15 @@ from contracts.field_types import BaseUrl, HealthUrl, Instant, ModelId, SchemaVe
 from contracts.key import DocumentKey
 from contracts.promise import Promise
 from contracts.reading import read
+from contracts.signature import signature_faults
 from contracts.terms import Enforcement, Limits, Status, Timeouts, Verification
 from contracts.validation import validate
 from inference_dna.assurance import Assurance
+from inference_dna.trust.keys import TrustedKey
 
 _EVIDENCE = re.compile(r"(?:framework|hardware|postprocess|tokenizer|weights)\.[A-Za-z0-9_-]+")
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_INSTANCE = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/:@\[\]]+):[0-9]{1,5}(?:/\S*)?")
 
 
 def _evidence_member(text: str) -> str:
@@ -35,12 +40,21 @@ def _service_name(text: str) -> str:
     return text
 
 
+def _instance_name(text: str) -> str:
+    if not _INSTANCE.fullmatch(text):
+        raise ValueError(
+            f"{quoted(text)} is no instance; write host:port as `dna status` shows it, like 10.0.0.7:8000."
+        )
+    return text
+
+
 def _sorted(members: tuple[str, ...]) -> tuple[str, ...]:
     # The genome hashes them in this order (dna.md section 1); a person may write them in any.
     return tuple(sorted(members))
 
 
 EvidenceMember: TypeAlias = Annotated[Text, AfterValidator(_evidence_member)]
+InstanceName: TypeAlias = Annotated[Text, AfterValidator(_instance_name)]
 ServiceName: TypeAlias = Annotated[Text, AfterValidator(_service_name)]
 
 
@@ -63,6 +77,8 @@ class Contract(BaseModel):
     """Base URLs in one spelling each: small letters, no default port, no slash at the end."""
     service: ServiceName | None = None
     """Consul service whose instances belong to this version by `Meta.version`."""
+    draining: tuple[InstanceName, ...] = ()
+    """Instances that get no new requests by an operator's wish, as people see them: `host:port`."""
     health_url: HealthUrl | None = None
     """Where instances are probed; `contracts.address.health_address` reads it."""
     protocol: Literal["http"] = "http"
@@ -97,20 +113,24 @@ class Contract(BaseModel):
         return frozenset({str(self.version), str(self.version)[1:]})
 
 
-def parse_contract(text: str | bytes, *, key: DocumentKey | None = None, name: str = "") -> Contract:
+def parse_contract(
+    text: str | bytes, *, key: DocumentKey | None = None, name: str = "", signers: Sequence[TrustedKey] = ()
+) -> Contract:
     """Read a contract from JSON or YAML, whole or not at all.
 
     Args:
         text: The document.
         key: Where it stands; document and key must agree.
         name: What to call it in messages, such as a file's path; the key by default.
+        signers: Keys of which one must have signed it; with none it need not be signed.
 
     Raises:
         DocumentRefused: With every fault of the document.
     """
     try:
         reading = read(text)
-        contract, warnings = validate(Contract, reading, contract_faults(reading.value, key))
+        further = chain(contract_faults(reading.value, key), signature_faults("contract", reading.value, signers))
+        contract, warnings = validate(Contract, reading, further)
     except DocumentRefused as refused:
         raise DocumentRefused(refused.faults, name or str(key or "")) from refused
     contract._warnings = warnings

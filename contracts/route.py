@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from itertools import chain
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PrivateAttr
 
@@ -24,7 +25,9 @@ from contracts.field_types import (
 )
 from contracts.key import DocumentKey
 from contracts.reading import read
+from contracts.signature import signature_faults
 from contracts.validation import validate
+from inference_dna.trust.keys import TrustedKey
 
 _STICKY = re.compile(r"(header|cookie):([!#$%&'*+.^_`|~0-9A-Za-z-]{1,128})")
 
@@ -91,6 +94,7 @@ class Route(BaseModel):
     canary_rules: tuple[CanaryRule, ...] = ()
     salt: Annotated[str, Field(strict=True, max_length=1_000)] = ""
     """Dealt into the bucket of every key: another salt deals all keys anew."""
+    signature: dict[str, Any] | None = None
     schema_version: Annotated[SchemaVersion, Field(alias="schema")] = "1"
     editor_schema: Annotated[Text | None, Field(alias="$schema")] = None
     """For editors that read it; without effect here."""
@@ -103,20 +107,24 @@ class Route(BaseModel):
         return self._warnings
 
 
-def parse_route(text: str | bytes, *, key: DocumentKey | None = None, name: str = "") -> Route:
+def parse_route(
+    text: str | bytes, *, key: DocumentKey | None = None, name: str = "", signers: Sequence[TrustedKey] = ()
+) -> Route:
     """Read a route from JSON or YAML, whole or not at all.
 
     Args:
         text: The document.
         key: Where it stands; document and key must agree.
         name: What to call it in messages, such as a file's path; the key by default.
+        signers: Keys of which one must have signed it; with none it need not be signed.
 
     Raises:
         DocumentRefused: With every fault of the document.
     """
     try:
         reading = read(text)
-        route, warnings = validate(Route, reading, route_faults(reading.value, key))
+        further = chain(route_faults(reading.value, key), signature_faults("route", reading.value, signers))
+        route, warnings = validate(Route, reading, further)
     except DocumentRefused as refused:
         raise DocumentRefused(refused.faults, name or str(key or "")) from refused
     route._warnings = warnings

@@ -110,10 +110,15 @@ def _not_text(details: ErrorDetails, spelling: str | None) -> str:
     return f"{spelling} {kind} where text is meant; put it in quotes: {quoted(spelling)}."
 
 
+_WITH_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:%|s)")
+
+
 def _unquoted(noun: str, looks: str) -> _Sentence:
     def sentence(details: ErrorDetails, spelling: str | None) -> str:
         value = details["input"]
         hint = "; remove the quotes" if isinstance(value, str) and re.fullmatch(looks, value) else ""
+        if isinstance(value, str) and (found := _WITH_UNIT.fullmatch(value)):
+            hint = f", without a unit: {found[1]}"
         return f"{spelling or quoted(value)} must be {noun}{hint}."
 
     return sentence
@@ -121,8 +126,9 @@ def _unquoted(noun: str, looks: str) -> _Sentence:
 
 def _not_a_list(details: ErrorDetails, _: str | None) -> str:
     value = details["input"]
-    example = f", like [{quoted(value)}]" if isinstance(value, str) else ""
-    return f"{quoted(value)} must be a list{' of names' if example else ''}{example}."
+    if isinstance(value, str):
+        return f"{quoted(value)} must be a list of names, like [{quoted(value)}]."
+    return f"{quoted(value)} must be a list{'; put it in [ ]' if isinstance(value, dict) else ''}."
 
 
 def _not_an_object(details: ErrorDetails, _: str | None) -> str:

@@ -22,6 +22,11 @@ _WORDS = {
     "but found another document": "a second document begins; one text holds one document",
     "found unexpected end of stream": "the text in quotes is never closed",
     "could not find expected ':'": "a colon is missing above",
+    "did not find expected key": "a member should begin here; indent the members of one object alike",
+    "did not find expected '-' indicator": "an item should begin here; indent the items of one list alike",
+    "did not find expected node content": "a value is missing here, or a bracket above is never closed",
+    "did not find expected ',' or ']'": "a comma or the closing bracket is missing",
+    "did not find expected ',' or '}'": "a comma or the closing bracket is missing",
 }
 _TAG = "tag:yaml.org,2002:"
 _MERGE = _TAG + "merge"

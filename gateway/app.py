@@ -9,7 +9,7 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -21,28 +21,36 @@ from gateway import runtime
 from gateway.admin.app import AdminParts, admin_app
 from gateway.build import is_compiled
 from gateway.control.alerts import Alerts
+from gateway.control.catalogue import services_of
 from gateway.control.figures import figures
 from gateway.control.fleet import Fleet
 from gateway.control.probe_client import ProbeClient
 from gateway.control.prober import Prober
 from gateway.control.resolver import Resolver
 from gateway.control.schedule import ProbeSchedule
-from gateway.control.supervise import keep_running
+from gateway.control.sharing import Sharing
+from gateway.control.supervise import LoopState, dead, keep_running
 from gateway.control.watcher import Watcher
 from gateway.fitness import installed, origins, unfit
 from gateway.lifecycle import Gateway, run
 from gateway.listeners import PortTaken, address_of, admin_server, bind, data_server
-from gateway.process import connections_within, give_memory_back, raise_descriptors
+from gateway.opened import OpenedSource, SourceUnknown, open_list_copies, open_source, place_of
+from gateway.process import SetAside, connections_within, give_memory_back, raise_descriptors
 from gateway.proxy.limits import Limits
 from gateway.proxy.plane import DataPlane
 from gateway.settings import Settings
-from gateway.sources.files import FileSource
+from gateway.signers import Signers, SignersUnreadable, read_signers
+from gateway.sources.consul.address import AddressRefused, ConsulAddress, parse_address
+from gateway.sources.consul.catalogue import ConsulCatalogue
+from gateway.sources.consul.client import ConsulClient
 from gateway.telemetry.access import AccessLog
 from gateway.telemetry.changes import fan_out
+from gateway.telemetry.consul import ConsulGauges
 from gateway.telemetry.events import EventLog
 from gateway.telemetry.gauges import FleetGauges
 from gateway.telemetry.lag import watch_lag
 from gateway.telemetry.metrics import Metrics
+from gateway.telemetry.sharing import SharingGauges
 from gateway.worker_tls import CertificatesUnreadable, worker_tls
 
 FAILED, WRONG_USAGE, NOT_FIT = 1, 2, 3
@@ -56,26 +64,44 @@ def serve(settings: Settings) -> int:
         print("\n".join(f"dna: {fault}" for fault in faults), file=sys.stderr)  # noqa: T201 - as below
         return NOT_FIT
     try:
-        source = open_source(settings)
+        place = place_of(settings.source, os.environ)
         tls = worker_tls(settings.worker_ca_file)
+        signers = read_signers(settings.contract_keys)
+        shared = shared_through(settings)
         sockets = Sockets.bind(settings)
-    except (PortTaken, SourceUnknown, CertificatesUnreadable) as error:
+    except (PortTaken, SourceUnknown, CertificatesUnreadable, SignersUnreadable, AddressRefused) as error:
         print(f"dna: {error}", file=sys.stderr)  # noqa: T201 - the last word of a process that did not start
         return FAILED if isinstance(error, PortTaken) else WRONG_USAGE
     log = Logs.open(settings)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, source, tls, sockets, log))
+            runner.run(_serve(settings, place, tls, signers, shared, sockets, log))
     finally:
         log.access.close()
     return 0
 
 
-async def _serve(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: Sockets, log: Logs) -> None:
-    await run(build(settings, source, tls, sockets, log))
+async def _serve(
+    settings: Settings,
+    place: Path | ConsulAddress,
+    tls: ssl.SSLContext,
+    signers: Signers,
+    shared: ConsulAddress | None,
+    sockets: Sockets,
+    log: Logs,
+) -> None:
+    await run(build(settings, place, tls, signers, shared, sockets, log))
 
 
-def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: Sockets, log: Logs) -> Gateway:
+def build(
+    settings: Settings,
+    place: Path | ConsulAddress,
+    tls: ssl.SSLContext,
+    signers: Signers,
+    shared: ConsulAddress | None,
+    sockets: Sockets,
+    log: Logs,
+) -> Gateway:
     """Wire the gateway. Runs inside the event loop, starts nothing."""
     program = version("dna-gateway")
     registry = CollectorRegistry()
@@ -91,8 +117,18 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         listener=listener,
         liveness=settings.liveness,
         probe_interval_s=settings.probe_interval_s,
+        has_catalogue=isinstance(place, ConsulAddress),
     )
-    watcher = Watcher(source=source, fleet=fleet, listener=listener, now=runtime.now, wall=runtime.wall)
+    opened = open_source(settings, place, events=log.events, on_oddity=functools.partial(_odd, log.events, metrics))
+    watcher = Watcher(
+        source=opened.source,
+        fleet=fleet,
+        listener=listener,
+        now=runtime.now,
+        wall=runtime.wall,
+        signers=signers,
+        keep=opened.keep,
+    )
     plane = DataPlane(
         snapshot=fleet.current,
         report=fleet,
@@ -105,12 +141,19 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         wall=runtime.wall,
         draw=runtime.draw,
         new_request_id=runtime.request_ids.new,
-        has_documents=lambda: watcher.state.last_good_at is not None,
+        has_documents=lambda: watcher.state.has_documents,
         tls=tls,
         defer=asyncio.get_running_loop().call_soon,
     )
-    fleet.follow(on_instance=plane.instance_changed, on_documents=plane.documents_changed)
-    FleetGauges(registry, lambda: figures(fleet.current(), fleet.documents, fleet.tracked, watcher.state))
+    sharing = open_sharing(settings, shared, fleet, log.events) if shared is not None else None
+    on_documents = [plane.documents_changed, *([sharing.documents_changed] if sharing else [])]
+    catalogue = open_catalogue(settings, opened, fleet, log.events)
+    if catalogue is not None:
+        on_documents.append(lambda: catalogue.follow(services_of(fleet.documents.contracts.values())))
+    set_aside = SetAside()
+    on_documents.append(lambda: set_aside.grown_to(len(fleet.documents.entries)))
+    fleet.follow(on_instance=plane.instance_changed, on_documents=lambda: _call(on_documents))
+    FleetGauges(registry, lambda: figures(fleet.current(), fleet.documents, fleet.choice, fleet.tracked, watcher.state))
     prober = Prober(
         fleet=fleet,
         schedule=schedule,
@@ -122,6 +165,7 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         concurrency=settings.probe_concurrency,
         per_s=settings.probe_rate,
     )
+    states: dict[str, LoopState] = {}
     admin = AdminParts(
         gateway=settings.id,
         program=program,
@@ -136,21 +180,34 @@ def build(settings: Settings, source: FileSource, tls: ssl.SSLContext, sockets: 
         wall=runtime.wall,
         draw=runtime.draw,
         started=runtime.wall(),
+        signers=tuple(key.id for key in signers),
+        sharing=lambda: sharing.state() if sharing else None,
+        rights=lambda: opened.rights.known if opened.rights else None,
+        dead_loops=lambda: dead(states),
     )
     loops: dict[str, Loop] = {
         "watcher": watcher.run,
         "prober": prober.run,
+        **opened.loops,
         "lag": functools.partial(watch_lag, metrics.loop_lagged, now=runtime.now),
     }
     if alerts is not None:
         loops["alerts"] = alerts.run
+    if opened.consul is not None:
+        ConsulGauges(registry, opened.consul[0])
+    if catalogue is not None:
+        loops["catalogue"] = catalogue.run
+    if sharing is not None:
+        loops["sharing"] = sharing.run
+        SharingGauges(registry, sharing.state)
+    states |= {name: LoopState(runtime.now) for name in loops}
     return Gateway(
         plane=plane,
         data=data_server(plane),
         data_socket=sockets.data,
         admin=admin_server(admin_app(admin)),
         admin_socket=sockets.admin,
-        loops=[_supervised(name, loop, log.events, metrics) for name, loop in loops.items()],
+        loops=[_supervised(name, loop, states[name], log.events, metrics) for name, loop in loops.items()],
         announce=functools.partial(log.events.write, data=address_of(sockets.data), admin=address_of(sockets.admin)),
     )
 
@@ -197,27 +254,6 @@ class Logs:
         return cls(access, events)
 
 
-def open_source(settings: Settings) -> FileSource:
-    """Open what `--source` names.
-
-    Raises:
-        SourceUnknown: It names nothing we can read.
-    """
-    kind, _, place = (settings.source or "").partition(":")
-    if kind != "file" or not place:
-        raise SourceUnknown(f"--source {settings.source!r} is not understood; write file:DIR")
-    return FileSource(
-        Path(place),
-        poll_s=settings.source_poll_s,
-        settle_s=settings.source_settle_s,
-        max_bytes=settings.max_document,
-    )
-
-
-class SourceUnknown(ValueError):
-    """A source that cannot be opened; the message says what can."""
-
-
 def open_alerts(settings: Settings, metrics: Metrics, sockets: Sockets, events: EventLog) -> Alerts | None:
     """Make the sender of alerts; None where no URL is set."""
     if settings.alert_url is None:
@@ -237,6 +273,57 @@ def open_alerts(settings: Settings, metrics: Metrics, sockets: Sockets, events: 
     )
 
 
+def open_catalogue(settings: Settings, opened: OpenedSource, fleet: Fleet, events: EventLog) -> ConsulCatalogue | None:
+    """Make what follows the instances of services; None where documents do not come from Consul."""
+    if opened.consul is None:
+        return None
+    client = opened.consul[1]
+    return ConsulCatalogue(
+        client,
+        enlist=fleet.enlist,
+        now=runtime.now,
+        draw=runtime.draw,
+        copies=open_list_copies(settings, client.address),
+        report=lambda reason: events.write("copy_failing", level="warning", reason=reason),
+        wait_s=settings.source_wait_s,
+    )
+
+
+def shared_through(settings: Settings) -> ConsulAddress | None:
+    """Give the Consul through which verdicts are shared; None where they are not.
+
+    Raises:
+        AddressRefused: What is written there is no address of Consul, or its certificates cannot be used.
+    """
+    source = settings.source or ""
+    where = settings.share_verdicts or (source if source.startswith("consul:") else "off")
+    if where == "off":
+        return None
+    address = parse_address(where, os.environ)
+    if address.tls is not None:
+        address.tls.context()  # a file that cannot be used is a fault of the start
+    return address
+
+
+def open_sharing(settings: Settings, through: ConsulAddress, fleet: Fleet, events: EventLog) -> Sharing:
+    """Make what shares verdicts, below a prefix of its own beside the documents'."""
+    prefix = f"{through.prefix}-fleet"
+    sharing = Sharing(
+        open_client=functools.partial(ConsulClient, through),
+        place=str(replace(through, prefix=prefix)),
+        prefix=prefix,
+        gateway=settings.id,
+        fleet=fleet,
+        now=runtime.now,
+        draw=runtime.draw,
+        new_life=runtime.new_life,
+        report=events.write,
+        probers=settings.share_probers,
+    )
+    fleet.share(is_mine=sharing.is_mine, on_seen=sharing.seen)
+    return sharing
+
+
 def _limits(settings: Settings, events: EventLog) -> Limits:
     """Give the numbers of the data plane, with no more connections than this process has descriptors for."""
     give_memory_back()
@@ -252,11 +339,22 @@ def _limits(settings: Settings, events: EventLog) -> Limits:
     return replace(settings.limits, max_connections=most)
 
 
-def _supervised(name: str, loop: Loop, events: EventLog, metrics: Metrics) -> Loop:
+def _call(acts: Iterable[Callable[[], None]]) -> None:
+    for act in acts:
+        act()
+
+
+def _odd(events: EventLog, metrics: Metrics, cause: str) -> None:
+    """Count and log a reply of the source that looks like an accident."""
+    metrics.reading_odd(cause)
+    events.write("config_suspicious", level="warning", cause=cause)
+
+
+def _supervised(name: str, loop: Loop, state: LoopState, events: EventLog, metrics: Metrics) -> Loop:
     """Keep a background loop running whatever happens in it, and say when it had to be started again."""
 
     def on_fault(fault: Exception) -> None:
         metrics.watch_restarted()
         events.write("loop_restarted", level="error", error=fault, loop=name)
 
-    return functools.partial(keep_running, loop, on_fault=on_fault)
+    return functools.partial(keep_running, loop, on_fault=on_fault, state=state)

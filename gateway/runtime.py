@@ -19,3 +19,8 @@ wall: Clock = time.time  # noqa: TID251 - this is the one reader
 draw: Dice = random.random  # noqa: TID251 - this is the one drawer
 
 request_ids = RequestIds(secrets.token_hex(6), secrets.randbits(40))
+
+
+def new_life() -> str:
+    """Give 8 hex that were, in all likelihood, never given before."""
+    return secrets.token_hex(4)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -19,6 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from gateway.control.alert import AlertSettings
 from gateway.health import liveness, probe_schedule, retry_budget
 from gateway.proxy.limits import Limits
+from gateway.sharing import division
 
 PREFIX = "GATEWAY_"
 LIMITS = Limits()
@@ -53,7 +55,9 @@ class Settings(BaseSettings):
     )
 
     # where things are
-    source: str | None = Field(None, description="Where documents come from: file:DIR.")
+    source: str | None = Field(
+        None, description="Where documents come from: file:DIR, or consul://HOST:PORT/inference?token_file=FILE."
+    )
     host: str = Field("127.0.0.1", description="Address the data port listens on.")
     port: Port = Field(8080, description="Data port: client requests. 0 takes a free one.")
     admin_host: str | None = Field(None, description="Address the admin port listens on; as host where it is not set.")
@@ -68,6 +72,36 @@ class Settings(BaseSettings):
     source_poll_s: Positive = Field(0.5, description="Between two looks at the folder of documents.")
     source_settle_s: Duration = Field(0.1, description="Between the two looks that must agree where something changed.")
     max_document: Count = Field(512 * 1024, description="Largest document, in bytes.")
+    source_wait_s: Annotated[float, Field(ge=1, le=600)] = Field(
+        60.0, description="Longest wait of one read of Consul for a change."
+    )
+    source_jitter_s: Duration = Field(
+        5.0, description="The first read of Consul comes after up to so long, so that a fleet does not start as one."
+    )
+    source_max_bytes: Count = Field(
+        8 * 1024 * 1024, description="Most bytes of documents that are read from Consul at once."
+    )
+    kept_folder: str = Field(
+        "~/.local/state/dna-gateway",
+        description="Folder of the copy of the last good documents of Consul, for a start without it; empty: none.",
+    )
+    kept_limit_s: Positive = Field(
+        7 * 86_400.0, description="A copy that Consul has not confirmed for longer is not used."
+    )
+    contract_keys: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description="Files of public keys, a.pub,b.pub: only documents that one of them signed are accepted."
+    )
+    history_kept: Count = Field(
+        20, description="Entries kept in the history of a document that `dna` commands write to Consul."
+    )
+
+    # verdicts shared with other gateways
+    share_verdicts: str | None = Field(
+        None,
+        description="Consul through which gateways share verdicts, consul://HOST:PORT/PREFIX, or off;"
+        " that of the source where it is one.",
+    )
+    share_probers: Count = Field(division.PROBERS, description="Gateways that probe each instance; all where fewer.")
 
     # probes and liveness
     probe_interval_s: Positive = Field(
@@ -199,6 +233,11 @@ class Settings(BaseSettings):
             return tuple(ip_network(part.strip()) for part in value.split(",") if part.strip())
         except ValueError as error:
             raise ValueError(f"write networks such as 10.0.0.0/8,fd00::/8; {error}") from error
+
+    @field_validator("contract_keys", mode="before")
+    @classmethod
+    def _read_paths(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("alert_url", "admin_url")
     @classmethod

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.machine import Machine
+from bench.report.fleet_sheet import fleet_sheets
 from bench.report.sheet import Sheet, comparison_sheets, growth_sheet, hashing_sheets, profile_sheets
 from bench.results import Results
 
@@ -56,6 +57,8 @@ def blocks(results: Results) -> dict[str, str]:
         skipped = [f"* {name} was skipped: {reason}" for name, reason in hashing.skipped.items()]
         head = [_where(hashing.taken_at, hashing.machine), f"{hashing.rounds} rounds."]
         found["hashing"] = _block(head, skipped, hashing_sheets(hashing))
+    if (fleet := results.fleet) is not None:
+        found["fleet"] = _block([f"Simulated with seed {fleet.seed}."], [], fleet_sheets(fleet))
     return found
 
 

@@ -21,12 +21,15 @@ from starlette.exceptions import HTTPException
 from gateway.admin.models import Confirmation, Explanation, Live, Models, Problem, Pruned, Ready, Status
 from gateway.admin.page import docs_page
 from gateway.admin.status import Moment, Seen, models_of, status_of
+from gateway.control.catalogue import Choice
 from gateway.control.documents import Documents
 from gateway.control.standing import InstanceKey, Tracked
 from gateway.control.watcher import NothingReadable, SourceState
 from gateway.routing.asking import RouteRequest
 from gateway.routing.explain import explain
 from gateway.routing.snapshot import Instance, Snapshot
+from gateway.sharing.state import SharingState
+from gateway.sources.consul.rights import Rights
 
 
 class FleetView(Protocol):
@@ -39,6 +42,11 @@ class FleetView(Protocol):
     @property
     def documents(self) -> Documents:
         """The documents and their states."""
+        ...
+
+    @property
+    def choice(self) -> Choice:
+        """What the catalogue lists, and which instances that gives."""
         ...
 
     @property
@@ -65,6 +73,10 @@ class AdminParts:
         wall: Epoch clock.
         draw: Uniform in [0, 1).
         started: Epoch second of the start.
+        signers: Ids of the keys of which one must have signed every document; empty where none need be signed.
+        sharing: Says how verdicts are shared; None where they are not.
+        rights: Says whose token Consul is read with; None where documents do not come from it.
+        dead_loops: Names the loops in the background that are dead.
     """
 
     gateway: str
@@ -80,13 +92,17 @@ class AdminParts:
     wall: Callable[[], float]
     draw: Callable[[], float]
     started: float
+    signers: tuple[str, ...] = ()
+    sharing: Callable[[], SharingState | None] = lambda: None
+    rights: Callable[[], Rights | None] = lambda: None
+    dead_loops: Callable[[], tuple[str, ...]] = tuple
 
     def ready(self) -> tuple[bool, str]:
         """Say whether clients should be sent here, and why not."""
         if self.draining():
             return False, "draining"
         source = self.source()
-        if source.last_good_at is None:
+        if not source.has_documents:
             problems = "; ".join(source.problems)
             return False, f"no good read of {source.place} yet{': ' if problems else ''}{problems}"
         return True, ""
@@ -94,7 +110,17 @@ class AdminParts:
     def seen(self) -> Seen:
         """Take everything the status shows at this moment."""
         moment = Moment(self.now(), self.wall(), self.started)
-        return Seen(self.fleet.current(), self.fleet.documents, dict(self.fleet.tracked), self.source(), moment)
+        fleet = self.fleet
+        return Seen(
+            fleet.current(),
+            fleet.documents,
+            fleet.choice,
+            dict(fleet.tracked),
+            self.source(),
+            moment,
+            sharing=self.sharing(),
+            rights=self.rights(),
+        )
 
 
 # FastAPI's own telemetry would double ours, and its logs hold exception texts (operations.md section 3).
@@ -129,10 +155,16 @@ def admin_app(admin: AdminParts) -> FastAPI:
 
 def _add_health(app: FastAPI, admin: AdminParts) -> None:
     @app.head("/livez", include_in_schema=False)
-    @app.get("/livez", tags=["health"])
-    async def livez() -> Live:
-        """Say that the process runs."""
-        return Live()
+    @app.get("/livez", tags=["health"], response_model_exclude_none=True, responses={503: {"model": Live}})
+    async def livez(response: Response) -> Live:
+        """Say that the process runs, and every loop in its background too: a dead one needs a restart."""
+        dead = admin.dead_loops()
+        response.headers.update(_NO_STORE)
+        if not dead:
+            return Live()
+        response.status_code = 503
+        reason = f"dead for five minutes: {', '.join(dead)}; requests are still answered. Restart the gateway"
+        return Live(status="failing", reason=reason)
 
     @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", tags=["health"], responses={503: {"model": Ready}})
@@ -165,6 +197,7 @@ def _add_views(app: FastAPI, admin: AdminParts) -> None:
             ready=ready,
             draining=admin.draining(),
             in_flight=admin.in_flight,
+            signers=admin.signers,
         )
 
     @app.get("/models", tags=["views"])

@@ -25,7 +25,9 @@ class Problem(_Answer):
 class Live(_Answer):
     """The process runs."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok", "failing"] = "ok"
+    reason: str | None = None
+    """Which loops in the background are dead; restarting the process is the cure."""
 
 
 class Ready(_Answer):
@@ -45,6 +47,37 @@ class SourceStatus(_Answer):
     problems: list[str]
     last_read_seconds_ago: float | None
     last_good_at: datetime | None
+    kept_at: datetime | None
+    """Where a copy on disk stands in for the source: when the source last confirmed it."""
+    kept_seconds_ago: float | None
+
+
+class RightsStatus(_Answer):
+    """Whose token Consul is read with."""
+
+    accessor: str
+    policies: list[str]
+    problem: str
+    """Why that is not known; empty where it is."""
+
+
+class SharingStatus(_Answer):
+    """How verdicts are shared with other gateways."""
+
+    place: str
+    member: str | None
+    """This gateway's name among the members; null while it is alone and probes everything."""
+    members: list[str]
+    problem: str
+    """Why it is alone; empty where it is not."""
+    instances: int
+    probed: int
+    """How many of the instances fall to this gateway."""
+    doubted_elsewhere: int
+    """How many are kept out by what others saw."""
+    told: int
+    left_out: int
+    heard_seconds_ago: float | None
 
 
 class FaultStatus(_Answer):
@@ -72,6 +105,8 @@ class DocumentStatus(_Answer):
     warnings: list[FaultStatus]
     in_force: InForceStatus | None
     """What serves of it; where the document is rejected or missing, its last good state."""
+    signed_by: str | None
+    """Id of the key that signed what serves; None where it is not signed, or nobody checked."""
     note: str
     """What else an operator should know, such as that it accepts no DNA and so serves nothing."""
 
@@ -112,7 +147,41 @@ class InstanceStatus(_Answer):
     boot_id: str | None
     in_flight: int
     max_in_flight: int
+    weight: float
+    """Its share of its version's requests, beside the weights of its siblings."""
+    draining: str
+    """Why it gets no new requests by an operator's wish; empty where nobody wishes that."""
+    registration: str
+    """Node and service id in the catalogue; empty where the contract lists the instance itself."""
+    registered_dna: str | None
+    """What the registration says of its DNA: a hint, `dna` is what it states itself."""
     last_probe: ProbeStatus | None
+
+
+class RegistrationFaultStatus(_Answer):
+    """One registration that is odd."""
+
+    registration: str
+    """Node and service id."""
+    address: str
+    oddity: str
+    message: str
+
+
+class ServiceStatus(_Answer):
+    """One service of the catalogue that contracts name."""
+
+    service: str
+    ok: bool
+    problem: str
+    """Why its list is not taken at its word; empty where it is."""
+    last_read_seconds_ago: float | None
+    """None: never read yet."""
+    registrations: int
+    """Those in use, or shown with a fault; those that stay without being listed among them."""
+    kept: int
+    """How many stay although the last list did not have them."""
+    faults: list[RegistrationFaultStatus]
 
 
 class Status(_Answer):
@@ -124,13 +193,20 @@ class Status(_Answer):
     """Whether the way of a request runs as machine code; the same answers from sources take three times as long."""
     generation: int
     config_hash: str
+    signers: list[str]
+    """Ids of the keys of which one must have signed every document (GATEWAY_CONTRACT_KEYS); empty: none is checked."""
     started_at: datetime
     uptime_seconds: float
     ready: bool
     draining: bool
     source: SourceStatus
+    rights: RightsStatus | None
+    """Null where documents do not come from Consul."""
+    sharing: SharingStatus | None
+    """Null where verdicts are not shared."""
     documents_by_state: dict[str, int]
     instances_by_identity: dict[str, int]
+    services: list[ServiceStatus]
     documents: list[DocumentStatus]
     instances: list[InstanceStatus]
 
@@ -179,6 +255,7 @@ class Candidate(_Answer):
 
     version: str
     instance: str
+    weight: float
     kept: bool
     reason: str
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from contracts.contract import Contract
@@ -19,15 +19,24 @@ from gateway.admin.models import (
     Models,
     ModelStatus,
     ProbeStatus,
+    RegistrationFaultStatus,
+    RightsStatus,
+    ServiceStatus,
+    SharingStatus,
     SourceStatus,
     Status,
     VersionStatus,
 )
+from gateway.control.catalogue import Choice
 from gateway.control.documents import SHA_SHOWN, Document, Documents, DocumentState
+from gateway.control.oddities import RegistrationFault
 from gateway.control.standing import InstanceKey, Probe, Tracked, gpu_name, shown_identity
 from gateway.control.watcher import SourceState
 from gateway.health.identity import Identity
 from gateway.routing.snapshot import Instance, ModelView, Snapshot, VersionView
+from gateway.sharing.state import SharingState
+from gateway.sources.consul.rights import Rights
+from gateway.sources.listing import Listing
 
 _WORST_FIRST = {DocumentState.REJECTED: 0, DocumentState.MISSING: 1, DocumentState.OK: 2}
 
@@ -56,9 +65,12 @@ class Seen:
 
     snapshot: Snapshot
     documents: Documents
+    choice: Choice
     tracked: Mapping[InstanceKey, Tracked]
     source: SourceState
     moment: Moment
+    sharing: SharingState | None = None
+    rights: Rights | None = None
 
 
 def status_of(
@@ -70,6 +82,7 @@ def status_of(
     ready: bool,
     draining: bool,
     in_flight: Callable[[Instance], int],
+    signers: Sequence[str] = (),
 ) -> Status:
     """Show everything, what is amiss first."""
     entries = sorted(seen.documents.entries.values(), key=lambda entry: (_WORST_FIRST[entry.state], entry.key))
@@ -82,14 +95,18 @@ def status_of(
         compiled=compiled,
         generation=seen.snapshot.generation,
         config_hash=seen.documents.sha,
+        signers=list(signers),
         started_at=datetime.fromtimestamp(seen.moment.started, UTC),
         uptime_seconds=round(seen.moment.wall - seen.moment.started, 3),
         ready=ready,
         draining=draining,
         source=source_status(seen.source, seen.moment),
+        rights=None if seen.rights is None else RightsStatus(**asdict(seen.rights)),
+        sharing=None if seen.sharing is None else SharingStatus(**asdict(seen.sharing)),
         documents_by_state={state.value: by_state[state.value] for state in DocumentState},
         instances_by_identity={identity.value: by_identity[identity.value] for identity in Identity},
-        documents=[_document(entry) for entry in entries],
+        services=_services(seen.choice, seen.moment),
+        documents=[_document(entry, seen.choice, is_checked=bool(signers)) for entry in entries],
         instances=[_instance(one, seen.moment, in_flight) for one in ones],
     )
 
@@ -103,6 +120,8 @@ def source_status(source: SourceState, moment: Moment) -> SourceStatus:
         problems=list(source.problems),
         last_read_seconds_ago=None if source.last_read_at is None else moment.ago(source.last_read_at),
         last_good_at=None if source.last_good_at is None else datetime.fromtimestamp(source.last_good_at, UTC),
+        kept_at=None if source.kept_at is None else datetime.fromtimestamp(source.kept_at, UTC),
+        kept_seconds_ago=None if source.kept_at is None else max(0.0, moment.wall - source.kept_at),
     )
 
 
@@ -114,7 +133,7 @@ def _order(one: Tracked) -> tuple[bool, bool, str, tuple[object, ...], str]:
     return (not in_doubt, instance.refusal is None, instance.model_id, precedence, instance.id)
 
 
-def _document(entry: Document) -> DocumentStatus:
+def _document(entry: Document, choice: Choice, *, is_checked: bool) -> DocumentStatus:
     return DocumentStatus(
         key=entry.key,
         kind=entry.kind,
@@ -125,15 +144,22 @@ def _document(entry: Document) -> DocumentStatus:
         in_force=InForceStatus(sha=entry.in_force.sha[:SHA_SHOWN], generation=entry.in_force.generation)
         if entry.in_force
         else None,
-        note=_note(entry),
+        signed_by=_signer(entry) if is_checked else None,
+        note=_note(entry, choice),
     )
+
+
+def _signer(entry: Document) -> str | None:
+    """Name the key; what is in force was checked when it was read."""
+    signature = entry.in_force.value.signature if entry.in_force else None
+    return str(signature["kid"]) if signature else None
 
 
 def _faults(faults: Iterable[Fault]) -> list[FaultStatus]:
     return [FaultStatus(path=fault.path, message=fault.message) for fault in faults]
 
 
-def _note(entry: Document) -> str:
+def _note(entry: Document, choice: Choice) -> str:
     contract = entry.in_force.value if entry.in_force else None
     if not isinstance(contract, Contract):
         return ""
@@ -143,6 +169,8 @@ def _note(entry: Document) -> str:
         return "accepts no DNA yet, so it serves nothing"
     if not contract.instances and not contract.service:
         return "has no instances, so it serves nothing"
+    if contract.service and not choice.is_read(contract.service):
+        return f"the list of service {contract.service} was not read yet; only --source consul:// reads one"
     return ""
 
 
@@ -171,6 +199,10 @@ def _instance(one: Tracked, moment: Moment, in_flight: Callable[[Instance], int]
         boot_id=instance.boot_id,
         in_flight=in_flight(instance),
         max_in_flight=instance.max_in_flight,
+        weight=instance.weight,
+        draining=one.draining,
+        registration=one.listed.registration,
+        registered_dna=one.listed.dna,
         last_probe=_probe(one.probe, moment) if one.probe else None,
     )
 
@@ -183,6 +215,32 @@ def _probe(probe: Probe, moment: Moment) -> ProbeStatus:
         detail=probe.detail,
         http_status=probe.observation.http,
         duration_ms=round(probe.seconds * 1000, 3),
+    )
+
+
+def _services(choice: Choice, moment: Moment) -> list[ServiceStatus]:
+    """Show every service that contracts name, those with something amiss first."""
+    by_service: defaultdict[str, list[RegistrationFault]] = defaultdict(list)
+    for fault in choice.faults:
+        by_service[fault.service].append(fault)
+    services = [_service(listing, by_service[listing.service], moment) for listing in choice.listings.values()]
+    return sorted(services, key=lambda one: (one.ok and not one.faults, one.service))
+
+
+def _service(listing: Listing, faults: Iterable[RegistrationFault], moment: Moment) -> ServiceStatus:
+    return ServiceStatus(
+        service=listing.service,
+        ok=not listing.problem,
+        problem=listing.problem,
+        last_read_seconds_ago=None if listing.read_at is None else moment.ago(listing.read_at),
+        registrations=len(listing.registrations),
+        kept=len(listing.kept),
+        faults=[
+            RegistrationFaultStatus(
+                registration=fault.registration, address=fault.shown, oddity=fault.oddity.value, message=fault.message
+            )
+            for fault in faults
+        ],
     )
 
 

@@ -12,27 +12,31 @@ import typer
 from gateway.cli.artifacts import register
 from gateway.cli.attest import register as register_attest
 from gateway.cli.bound import register as register_bound
+from gateway.cli.contract import contract_app
+from gateway.cli.contract import register as register_contract
 from gateway.cli.doctor import register as register_doctor
-from gateway.cli.output import Format, Stop
+from gateway.cli.options import Output
+from gateway.cli.output import EXIT_CODES, Format, Stop
+from gateway.cli.route import register as register_route
 
 app = typer.Typer(
     name="dna",
-    help="Run the gateway and its workers, look into a running one, check documents.",
+    help="Run the gateway and its workers, look into a running one, check documents and write them.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-contract_app = typer.Typer(help="Check documents; let removed ones go.", no_args_is_help=True, rich_markup_mode=None)
 config_app = typer.Typer(help="Show settings.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(contract_app, name="contract")
 app.add_typer(config_app, name="config")
 register(app)
 register_bound(app)
 register_attest(app)
 register_doctor(app)
+register_contract(app)
+register_route(app)
 
-Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the output.")]
 AdminUrl = Annotated[
     str | None,
     typer.Option("--admin", help="Admin port of the gateway.", show_default="http://127.0.0.1:8081, or as set"),
@@ -54,7 +58,10 @@ def run(arguments: Sequence[str]) -> int:
 
 @app.command("gateway")
 def gateway_command(
-    source: Annotated[str | None, typer.Option(help="Where documents come from: file:DIR.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="Where documents come from: file:DIR or consul://HOST:PORT/inference?token_file=FILE."),
+    ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
     port: Annotated[int | None, typer.Option(help="Data port.", show_default="8080")] = None,
     admin_host: Annotated[str | None, typer.Option(help="Address of the admin port.", show_default="as host")] = None,
@@ -62,6 +69,10 @@ def gateway_command(
     probe_interval: Annotated[float | None, typer.Option(help="Seconds between probes.", show_default="5")] = None,
     alert_url: Annotated[str | None, typer.Option(help="Where alerts are posted (Alertmanager API v2).")] = None,
     log_format: Annotated[str | None, typer.Option(help="auto, json or text.", show_default="auto")] = None,
+    share_verdicts: Annotated[
+        str | None,
+        typer.Option(help="Consul to share verdicts through, consul://…, or off.", show_default="the source's Consul"),
+    ] = None,
 ) -> None:
     """Run the gateway. Every option is also a variable GATEWAY_…; `dna config show` lists them all."""
     from gateway.cli.run import run_gateway
@@ -75,6 +86,7 @@ def gateway_command(
         probe_interval_s=probe_interval,
         alert_url=alert_url,
         log_format=log_format,
+        share_verdicts=share_verdicts,
     )
 
 
@@ -130,11 +142,11 @@ def explain_command(
 
 
 @app.command("health")
-def health_command(admin: AdminUrl = None) -> None:
+def health_command(admin: AdminUrl = None, output: Output = Format.TABLE) -> None:
     """Say whether a gateway runs and is ready; exit 1 where not."""
     from gateway.cli.status import print_health
 
-    print_health(admin)
+    print_health(admin, output=output)
 
 
 @app.command("schema")
@@ -145,27 +157,16 @@ def schema_command(kind: Annotated[str, typer.Argument(help="contract or route."
     print_schema(kind)
 
 
-@contract_app.command("lint")
-def lint_command(
-    files: Annotated[list[Path], typer.Argument(help="Documents, or folders laid out like the keys; - reads one.")],
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as findings.")] = False,
-    output: Output = Format.TABLE,
-) -> None:
-    """Check documents, each by itself and all together. Exit 3 where there are findings."""
-    from gateway.cli.lint import lint_files
-
-    lint_files(files, strict=strict, output=output)
-
-
 @contract_app.command("prune")
 def prune_command(
     confirm: Annotated[bool, typer.Option("--confirm", help="Confirm that what is missing is gone.")] = False,
     admin: AdminUrl = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Let documents go that vanished from the source and are still served."""
     from gateway.cli.status import prune
 
-    prune(admin, confirm=confirm)
+    prune(admin, confirm=confirm, output=output)
 
 
 @config_app.command("show")
@@ -189,6 +190,6 @@ def options(
         bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> Any:
-    """Run the gateway and its workers, look into a running one, check documents."""
+    """Run the gateway and its workers, look into a running one, check documents and write them."""
     del version
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.options import Output, PassphraseFile
 from gateway.cli.output import WRONG_USAGE, Format, Stop
 
 manifest_app = typer.Typer(
@@ -18,9 +19,7 @@ manifest_app = typer.Typer(
 key_app = typer.Typer(help="Make keys.", no_args_is_help=True, rich_markup_mode=None)
 receipt_app = typer.Typer(help="Verify receipts.", no_args_is_help=True, rich_markup_mode=None)
 
-Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the output.")]
 File = Annotated[Path, typer.Argument(help="A manifest; - reads standard input.", show_default=False)]
-PassphraseFile = Annotated[Path | None, typer.Option(help="File with what the private key is encrypted with.")]
 GnupgHome = Annotated[Path | None, typer.Option(help="GnuPG home.", show_default="the user's own")]
 PublicKeys = Annotated[list[Path], typer.Option("--key", help="Public key (PEM) whose signatures count. Repeatable.")]
 PrivateKey = Annotated[Path | None, typer.Option("--key", help="Private key (PEM).")]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.options import Output
 from gateway.cli.output import Format
 
 tokenizer_app = typer.Typer(
@@ -16,8 +17,6 @@ generator_app = typer.Typer(
     help="Pack a model with its post-processing into one file.", no_args_is_help=True, rich_markup_mode=None
 )
 code_app = typer.Typer(help="Look through post-processing code.", no_args_is_help=True, rich_markup_mode=None)
-
-Output = Annotated[Format, typer.Option("-o", "--output", help="Form of the output.")]
 
 
 def register(app: typer.Typer) -> None:

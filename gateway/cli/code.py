@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from gateway.cli.output import FINDINGS, Format, Stop, print_json
+from gateway.cli.output import FINDINGS, Format, Stop, print_as
 from inference_dna.canonical import Refused
 from inference_dna.measure.code.check import code_reads
 
@@ -22,12 +22,12 @@ def check(paths: Sequence[Path], *, output: Format) -> None:
         reads = [(path, read) for path in paths for read in code_reads(path)]
     except Refused as refused:
         raise Stop(str(refused)) from refused
-    if output is Format.JSON:
+    if output is not Format.TABLE:
         found = [
             {"path": str(path), "file": read.file, "line": read.line, "what": read.what, "variable": read.variable}
             for path, read in reads
         ]
-        print_json({"reads": found})
+        print_as(output, {"reads": found})
     else:
         for _, read in reads:
             typer.echo(str(read))

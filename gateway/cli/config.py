@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gateway.cli.output import WRONG_USAGE, Format, Stop, print_json, print_table
+from gateway.cli.output import WRONG_USAGE, Format, Stop, print_as, print_table
 from gateway.settings import SettingsRefused, load, show
 
 _USER = re.compile(r"//[^/@]*@")
@@ -21,8 +21,9 @@ def print_settings(*, output: Format) -> None:
         shown = list(show(load()))
     except SettingsRefused as error:
         raise Stop(str(error).replace("\n", "\ndna: "), WRONG_USAGE) from error
-    if output is Format.JSON:
-        print_json(
+    if output is not Format.TABLE:
+        print_as(
+            output,
             [
                 {
                     "name": one.name,
@@ -33,7 +34,7 @@ def print_settings(*, output: Format) -> None:
                     "description": one.description,
                 }
                 for one in shown
-            ]
+            ],
         )
         return
     rows = [(one.variable, _text(one.value), one.origin, one.description) for one in shown]

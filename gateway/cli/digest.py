@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateway.cli.files import read_bytes
-from gateway.cli.output import WRONG_USAGE, Format, Stop, print_json, print_table
+from gateway.cli.output import WRONG_USAGE, Format, Stop, print_as, print_table
 from inference_dna.canonical import Refused
 from inference_dna.digest import HEX_LENGTH, is_hex
 from inference_dna.report import digest_report
@@ -25,7 +25,7 @@ def print_digests(genome: Path, *, input_hash: str, output: Format) -> None:
         report = digest_report(read_bytes(genome), input_hash)
     except Refused as refused:
         raise Stop(f"{genome}: {refused}") from refused
-    if output is Format.JSON:
-        print_json(report)
+    if output is not Format.TABLE:
+        print_as(output, report)
     else:
         print_table(("NAME", "DIGEST"), report.items())

@@ -8,14 +8,14 @@ from typing import Any
 import typer
 
 from gateway.cli.ask import ask
-from gateway.cli.output import Format, print_json, print_table
+from gateway.cli.output import Format, print_as, print_table
 
 
 def print_explanation(admin: str | None, asked: Mapping[str, str | None], *, output: Format) -> None:
     """Ask the gateway and print version, instance and the reason for every candidate."""
     told = ask(admin, "/explain", query=asked, member="candidates")
-    if output is Format.JSON:
-        print_json(told)
+    if output is not Format.TABLE:
+        print_as(output, told)
         return
     typer.echo(_headline(told))
     canary = told["canary"]
@@ -24,10 +24,11 @@ def print_explanation(admin: str | None, asked: Mapping[str, str | None], *, out
     if told.get("available"):
         typer.echo(f"available: {', '.join(told['available'])}")
     rows = [
-        (one["version"], one["instance"], "yes" if one["kept"] else "no", one["reason"]) for one in told["candidates"]
+        (one["version"], one["instance"], f"{one['weight']:g}", "yes" if one["kept"] else "no", one["reason"])
+        for one in told["candidates"]
     ]
     if rows:
-        print_table(("VERSION", "INSTANCE", "FIT", "REASON"), rows)
+        print_table(("VERSION", "INSTANCE", "WEIGHT", "FIT", "REASON"), rows)
 
 
 def _headline(told: Mapping[str, Any]) -> str:

@@ -3,55 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
 
 import typer
 
-from contracts.contract import Contract, parse_contract
+from contracts.contract import Contract
 from contracts.document_set import check_set
-from contracts.faults import DocumentRefused, Fault
-from contracts.key import DocumentKey, KeyRefused
-from contracts.reading import read
-from contracts.route import Route, parse_route
-from gateway.cli.files import STANDARD_INPUT, read_bytes
-from gateway.cli.output import FINDINGS, WRONG_USAGE, Format, Stop, print_json, print_table
-from gateway.sources.paths import TOP_FOLDERS, is_passed_over, parse_path
+from contracts.faults import Fault
+from contracts.key import DocumentKey
+from contracts.route import Route
+from gateway.cli.given import Finding, Given, Read, given_files, given_place, read_given
+from gateway.cli.output import FAILED, FINDINGS, WRONG_USAGE, Format, Stop, print_as, print_table
+from gateway.cli.places import open_place, trusted_signers
+from gateway.edits.place import PlaceFailed
 
 KINDS = ("contract", "route")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One fault of one file."""
-
-    file: str
-    fault: Fault
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """One document that could be read."""
-
-    file: str
-    key: DocumentKey
-    value: Contract | Route
-
-
-def lint_files(files: Sequence[Path], *, strict: bool, output: Format) -> None:
+def lint(files: Sequence[Path], source: str | None, *, strict: bool, output: Format) -> None:
     """Check documents and print what was found.
+
+    Args:
+        files: What to check.
+        source: A place to check as a whole, in place of files.
+        strict: Warnings count as findings.
+        output: Form of the output.
 
     Raises:
         Stop: With exit code 3 where there are errors, or with `strict` also warnings.
     """
-    documents: list[Read] = []
+    if bool(files) == bool(source):
+        raise Stop("say what to check: files and folders, - for standard input, or --source PLACE", WRONG_USAGE)
     findings: list[Finding] = []
-    for path, place in _documents(files):
-        _read(path, place, documents, findings)
-    is_whole = any(path.is_dir() for path in files)
+    texts = _whole_place(source, findings) if source else given_files(files)
+    documents = list(read_given(texts, trusted_signers(), findings=findings))
+    if files and not documents and not findings:
+        raise Stop(f"there is no document in {', '.join(map(str, files))}", WRONG_USAGE)
+    is_whole = bool(source) or any(path.is_dir() for path in files)
     findings.extend(_together(documents, is_whole=is_whole))
-    _print(findings, output)
+    print_findings(findings, output)
     errors = sum(finding.fault.severity == "error" for finding in findings)
     warnings = len(findings) - errors
     typer.echo(f"{len(documents)} good, {errors} errors, {warnings} warnings", err=True)
@@ -59,63 +50,13 @@ def lint_files(files: Sequence[Path], *, strict: bool, output: Format) -> None:
         raise Stop(code=FINDINGS)
 
 
-def _documents(files: Iterable[Path]) -> Iterator[tuple[Path, str | None]]:
-    """Name the files, folders unfolded, each with its path in a folder that is laid out like the keys."""
-    for path in files:
-        if path == STANDARD_INPUT or not path.is_dir():
-            yield path, None
-            continue
-        for found in sorted(path.rglob("*")):
-            if found.is_file() and not _is_other(found, path):
-                yield found, _place(found.relative_to(path))
-
-
-def _place(file: Path) -> str | None:
-    parts = file.parts[1:] if file.parts[0] == "inference" else file.parts
-    return "/".join(parts) if parts[0] in TOP_FOLDERS else None
-
-
-def _is_other(file: Path, folder: Path) -> bool:
-    return any(is_passed_over(part) for part in file.relative_to(folder).parts)
-
-
-def _read(path: Path, place: str | None, documents: list[Read], findings: list[Finding]) -> None:
-    text = read_bytes(path)
+def _whole_place(source: str, findings: list[Finding]) -> Iterable[Given]:
     try:
-        key = parse_path(place) if place else _guessed_key(path)
-        is_route = key.kind == "route" if key else _looks_like_a_route(text)
-        value = parse_route(text, key=key) if is_route else parse_contract(text, key=key)
-    except DocumentRefused as refused:
-        findings.extend(Finding(str(path), fault) for fault in refused.faults)
-        return
-    except KeyRefused as refused:
-        findings.append(Finding(str(path), Fault("", str(refused))))
-        return
-    found = key or _own_key(value)
-    documents.append(Read(str(path), found, value))
-    findings.extend(Finding(str(path), fault) for fault in value.warnings)
-
-
-def _guessed_key(path: Path) -> DocumentKey | None:
-    """Read the key off a single file's path where that looks like one; a folder may well be called `contracts`."""
-    parts = path.parts
-    for index, part in enumerate(parts[:-1]):
-        if part in TOP_FOLDERS:
-            try:
-                return parse_path("/".join(parts[index:]))
-            except KeyRefused:
-                continue
-    return None
-
-
-def _looks_like_a_route(text: bytes) -> bool:
-    return "version" not in read(text).value
-
-
-def _own_key(value: Contract | Route) -> DocumentKey:
-    if isinstance(value, Contract):
-        return DocumentKey("contract", value.model_id, value.version)
-    return DocumentKey("route", value.model_id)
+        holding = open_place(source).read()
+    except PlaceFailed as failed:
+        raise Stop(str(failed), FAILED) from failed
+    findings.extend(Finding(fault.origin, Fault("", fault.message)) for fault in holding.faults.values())
+    return given_place(holding)
 
 
 def _together(documents: Sequence[Read], *, is_whole: bool) -> Iterator[Finding]:
@@ -133,16 +74,19 @@ def _together(documents: Sequence[Read], *, is_whole: bool) -> Iterator[Finding]
     found = check_set(contracts, routes, in_force=())
     warnings = found.warnings if is_whole else {}
     for key, faults in (*found.refused.items(), *warnings.items()):
-        yield from (Finding(by_key[key].file, fault) for fault in faults)
+        told = set(by_key[key].value.warnings)  # of the document alone: told when it was read
+        yield from (Finding(by_key[key].file, fault) for fault in faults if fault not in told)
 
 
-def _print(findings: Sequence[Finding], output: Format) -> None:
-    if output is Format.JSON:
-        print_json(
+def print_findings(findings: Sequence[Finding], output: Format) -> None:
+    """Print faults, one a line."""
+    if output is not Format.TABLE:
+        print_as(
+            output,
             [
                 {"file": one.file, "path": one.fault.path, "severity": one.fault.severity, "message": one.fault.message}
                 for one in findings
-            ]
+            ],
         )
     elif findings:
         rows = [(one.file, one.fault.severity, one.fault.path or "-", one.fault.message) for one in findings]

@@ -1,6 +1,6 @@
 """The `dna` command. Data goes to standard output, everything else to standard error; never a traceback.
 
-Exit codes: 0 good, 1 failed, 2 wrong usage, 3 findings.
+Exit codes: 0 good, 1 failed, 2 wrong usage, 3 findings, 4 somebody was faster (`dna --help` tells them, too).
 """
 
 from __future__ import annotations

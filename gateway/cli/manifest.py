@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from gateway.cli.files import read_bytes
-from gateway.cli.output import FINDINGS, Format, Stop, print_json
+from gateway.cli.output import FINDINGS, Format, Stop, print_as, print_json
 from inference_dna.canonical import Refused
 from inference_dna.difference.diff import compare
 from inference_dna.difference.text import difference_document, difference_lines
@@ -45,8 +45,8 @@ def print_difference(before: Path, after: Path, *, output: Format) -> None:
         Stop: One of them is refused; with code 3 where they differ.
     """
     difference = compare(read_manifest(before), read_manifest(after))
-    if output is Format.JSON:
-        print_json(difference_document(difference))
+    if output is not Format.TABLE:
+        print_as(output, difference_document(difference))
     else:
         typer.echo("\n".join(difference_lines(difference)))
     if not difference.is_equal:

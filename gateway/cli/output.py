@@ -12,6 +12,12 @@ from inference_dna.shown import printable
 FAILED = 1
 WRONG_USAGE = 2
 FINDINGS = 3
+FASTER = 4
+"""Somebody else changed what was to be written; nothing was lost, and trying again shows the difference."""
+
+EXIT_CODES = """\
+Exit codes: 0 good; 1 failed; 2 wrong usage; 3 findings (lint, a refused document, what differs); \
+4 somebody was faster, nothing was overwritten."""
 
 
 class Format(StrEnum):
@@ -19,6 +25,7 @@ class Format(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    YAML = "yaml"
 
 
 class Stop(Exception):
@@ -39,6 +46,20 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
+def print_as(output: Format, value: Any) -> None:
+    """Print a value as JSON, or as YAML with the same members."""
+    if output is not Format.YAML:
+        print_json(value)
+        return
+    import json
+
+    import typer
+    import yaml
+
+    plain = json.loads(json.dumps(value, default=str))  # YAML would write a date or a path in ways of its own
+    typer.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120), nl=False)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, bad: Sequence[str] = ()) -> None:
     """Print rows under a heading. Cells equal to a word of `bad` are red on a terminal that has colours.
 
@@ -51,12 +72,17 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, bad: S
         _print_lines([tuple(columns), *shown])
 
 
-def _print_lines(rows: Sequence[tuple[str, ...]]) -> None:
+def lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write rows with their columns below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _print_lines(rows: Sequence[Sequence[str]]) -> None:
     import typer
 
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for line in lines(rows):
+        typer.echo(line)
 
 
 def _print_on_terminal(columns: Sequence[str], rows: Iterable[Sequence[str]], bad: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from gateway.cli.files import read_bytes
-from gateway.cli.output import FAILED, FINDINGS, WRONG_USAGE, Format, Stop, print_json
+from gateway.cli.output import FAILED, FINDINGS, WRONG_USAGE, Format, Stop, print_as
 from inference_dna.canonical import Refused
 from inference_dna.serving.http_head import read_head
 from inference_dna.serving.receipt import HEADER
@@ -56,7 +56,7 @@ def _trusted(keys: Sequence[Path], trust: Path | None) -> list[TrustedKey]:
 
 
 def _print(checked: Checked, output: Format) -> None:
-    if output is Format.JSON:
-        print_json({"outcome": checked.outcome, "reason": checked.reason, "receipt": checked.payload})
+    if output is not Format.TABLE:
+        print_as(output, {"outcome": checked.outcome, "reason": checked.reason, "receipt": checked.payload})
     else:
         typer.echo(f"{checked.outcome}: {checked.reason}")

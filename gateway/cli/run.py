@@ -27,7 +27,10 @@ def run_gateway(**options: Any) -> None:
     except SettingsRefused as error:
         raise Stop(str(error).replace("\n", "\ndna: "), WRONG_USAGE) from error
     if settings.source is None:
-        raise Stop("say where the documents are: --source file:DIR, or GATEWAY_SOURCE", WRONG_USAGE)
+        raise Stop(
+            "say where the documents are: --source file:DIR or consul://HOST:PORT/inference, or GATEWAY_SOURCE",
+            WRONG_USAGE,
+        )
     for sentence in unknown_variables():
         typer.echo(f"dna: {sentence}", err=True)
     from gateway.app import serve

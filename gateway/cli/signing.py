@@ -12,7 +12,7 @@ import typer
 
 from gateway.cli.files import read_bytes
 from gateway.cli.manifest import read_manifest
-from gateway.cli.output import FAILED, WRONG_USAGE, Format, Stop, print_json, print_table
+from gateway.cli.output import FAILED, WRONG_USAGE, Format, Stop, print_as, print_table
 from inference_dna.canonical import Refused
 from inference_dna.making.manifest_text import manifest_text
 from inference_dna.making.whole_file import write_whole
@@ -175,8 +175,10 @@ def _verified(manifest: Manifest, good: Sequence[str]) -> str:
 
 
 def _report(findings: Sequence[Finding], verified: str, output: Format) -> None:
-    if output is Format.JSON:
-        print_json([{"fault": finding.fault, "file": finding.name, "reason": finding.reason} for finding in findings])
+    if output is not Format.TABLE:
+        print_as(
+            output, [{"fault": finding.fault, "file": finding.name, "reason": finding.reason} for finding in findings]
+        )
     elif findings:
         print_table(("FAULT", "FILE", "WHY"), [(each.fault, each.name, each.reason) for each in findings])
     else:

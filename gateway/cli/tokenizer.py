@@ -9,7 +9,7 @@ from typing import cast
 import typer
 
 from gateway.cli.files import read_bytes
-from gateway.cli.output import WRONG_USAGE, Format, Stop, print_json
+from gateway.cli.output import WRONG_USAGE, Format, Stop, print_as
 from inference_dna.canonical import Json, Refused
 from inference_dna.digest import ALGORITHM
 from inference_dna.files import FileEntry
@@ -81,8 +81,8 @@ def _labelled(extra: Sequence[str]) -> dict[str, Path]:
 
 
 def _print(entries: Sequence[FileEntry], place: str, output: Format) -> None:
-    if output is Format.JSON:
-        print_json({"written": place, "files": [entry.document() for entry in entries]})
+    if output is not Format.TABLE:
+        print_as(output, {"written": place, "files": [entry.document() for entry in entries]})
         return
     typer.echo(f"written  {place}")
     for entry in entries:

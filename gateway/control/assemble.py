@@ -11,7 +11,7 @@ Rules of this file (design rule 5):
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -22,15 +22,18 @@ from contracts.faults import DocumentRefused, Fault
 from contracts.key import DocumentKey, DocumentKind, KeyRefused, parse_key
 from contracts.route import Route, parse_route
 from gateway.control.documents import SHA_SHOWN, Cause, Document, Documents, DocumentState, InForce, Read
+from gateway.control.neighbours import neighbours
 from gateway.sources.reading import DocumentText, Reading
+from inference_dna.trust.keys import TrustedKey
 
 
-def assemble(previous: Documents, reading: Reading) -> Documents:
+def assemble(previous: Documents, reading: Reading, *, signers: Sequence[TrustedKey] = ()) -> Documents:
     """Take in what a source holds now.
 
     Args:
         previous: What was in force before.
         reading: Everything the source holds.
+        signers: Keys of which one must have signed every document; with none, documents need no signature.
 
     Returns:
         The documents now; `previous` itself where nothing changed.
@@ -47,7 +50,7 @@ def assemble(previous: Documents, reading: Reading) -> Documents:
     for key, fault in reading.faults.items():
         entries[key] = _unreadable(key, fault.origin, fault.message, entries.get(key))
     for key, text in reading.documents.items():
-        entries[key] = _read(text, previous.entries.get(key))
+        entries[key] = _read(text, previous.entries.get(key), signers)
     return _put_in_force(previous, entries, frozenset(held & entries.keys()))
 
 
@@ -90,7 +93,7 @@ def _unreadable(key: str, origin: str, message: str, entry: Document | None) -> 
     )
 
 
-def _read(document: DocumentText, entry: Document | None) -> Document:
+def _read(document: DocumentText, entry: Document | None, signers: Sequence[TrustedKey]) -> Document:
     """Read one text, or keep what reading the same text gave before."""
     if entry is not None and _is_settled(entry, document):
         return entry
@@ -98,7 +101,7 @@ def _read(document: DocumentText, entry: Document | None) -> Document:
     place = _place(key, entry)
     read = entry.read if entry else None
     if read is None or read.text != document.text or (entry and entry.origin != origin):
-        read = _parse(document, place)
+        read = _parse(document, place, signers)
     if read.value is None:
         state, faults, cause = DocumentState.REJECTED, read.faults, Cause.INVALID
         return Document(key, place, _kind(key), origin, state, faults, (), cause, in_force, read)
@@ -125,11 +128,11 @@ def _kind(key: str) -> DocumentKind:
     return "route" if key.startswith("routes/") else "contract"
 
 
-def _parse(document: DocumentText, key: DocumentKey | None) -> Read:
+def _parse(document: DocumentText, key: DocumentKey | None, signers: Sequence[TrustedKey]) -> Read:
     sha = hashlib.sha256(document.text).hexdigest()
     parse = parse_route if _kind(document.key) == "route" else parse_contract
     try:
-        return Read(document.text, sha, parse(document.text, key=key, name=document.origin))
+        return Read(document.text, sha, parse(document.text, key=key, name=document.origin, signers=signers))
     except DocumentRefused as refused:
         return Read(document.text, sha, None, refused.faults)
     except Exception as error:  # noqa: BLE001 - a parser's own fault with one document must not cost the others
@@ -140,18 +143,25 @@ def _parse(document: DocumentText, key: DocumentKey | None) -> Read:
 
 
 def _put_in_force(previous: Documents, entries: dict[str, Document], held: frozenset[str]) -> Documents:
-    """Check the documents against each other and let what passes serve."""
+    """Check what changed against what it may concern, and let what passes serve."""
     values = {key: value for key, entry in entries.items() if (value := _candidate(entry)) is not None}
-    findings = _settle(entries, values, previous.tied)
-    for key, entry in entries.items():
-        entries[key] = _judged(entry, values.get(key), previous.generation + 1)
-    _warn(entries, values, findings)
+    near = neighbours(_changed(previous.entries, entries, values), values)
+    looked_at = {key: entry for key, entry in entries.items() if key in near}
+    candidates = {key: value for key, value in values.items() if key in near}
+    findings = _settle(looked_at, candidates, previous.tied)
+    for key, entry in looked_at.items():
+        looked_at[key] = _judged(entry, candidates.get(key), previous.generation + 1)
+    _warn(looked_at, candidates, findings)
+    entries |= looked_at
+    values = {key: candidates.get(key, value) for key, value in values.items() if key in candidates or key not in near}
+    contracts = _of_kind(entries, values, Contract)
+    still_tied = {place for place in previous.tied if place in contracts and str(place) not in near}
     after = Documents(
         previous.generation + 1,
         MappingProxyType(entries),
-        MappingProxyType(_of_kind(entries, values, Contract)),
+        MappingProxyType(contracts),
         MappingProxyType(_of_kind(entries, values, Route)),
-        findings.tied,
+        findings.tied | still_tied,
         held,
         _sha(entries),
     )
@@ -160,6 +170,20 @@ def _put_in_force(previous: Documents, entries: dict[str, Document], held: froze
     if after.entries == previous.entries and after.held == previous.held:
         return previous
     return replace(after, generation=previous.generation)
+
+
+def _changed(
+    before: Mapping[str, Document], after: Mapping[str, Document], values: Mapping[str, Contract | Route]
+) -> Iterator[Contract | Route]:
+    """Give what changed, came or left, as it served and as it would serve now."""
+    for key in before.keys() | after.keys():
+        was, entry = before.get(key), after.get(key)
+        if was is entry:
+            continue
+        if was is not None and was.in_force is not None:
+            yield was.in_force.value
+        if key in values:
+            yield values[key]
 
 
 def _warn(entries: dict[str, Document], values: dict[str, Contract | Route], findings: SetFindings) -> None:
@@ -226,7 +250,7 @@ def _judged(entry: Document, value: Contract | Route | None, generation: int) ->
         return entry
     if _serves(entry, value) or entry.read is None:
         return entry
-    return replace(entry, in_force=InForce(value, entry.read.sha, generation))
+    return replace(entry, in_force=InForce(value, entry.read.text, entry.read.sha, generation))
 
 
 Value = TypeVar("Value", Contract, Route)

@@ -13,14 +13,12 @@ from types import MappingProxyType
 from contracts.contract import Contract
 from contracts.key import DocumentKey
 from contracts.version import Version
+from gateway.control.catalogue import VersionKey, version_key
 from gateway.control.census import Census
-from gateway.control.documents import Documents
+from gateway.control.documents import Document, Documents
 from gateway.control.standing import InstanceKey, Tracked, stand
 from gateway.routing.snapshot import EMPTY, Instance, ModelView, Snapshot, VersionView
 from gateway.routing.views import assemble_model, assemble_version
-
-VersionKey = tuple[str, str]
-"""Model id and printed version."""
 
 
 class Board:
@@ -29,6 +27,7 @@ class Board:
     def __init__(self) -> None:
         self._tracked: dict[InstanceKey, Tracked] = {}
         self._census: dict[VersionKey, Census] = {}
+        self._urls: dict[VersionKey, tuple[str, ...]] = {}  # of a version's instances, in the order people see them
         self._models: dict[str, ModelView] = {}
         self._stale: dict[VersionKey, Contract] = {}
         self._generation = 0
@@ -56,9 +55,13 @@ class Board:
 
     def census(self, contract: Contract) -> Census:
         """Give the counts of a version."""
-        return self._census.get((contract.model_id, str(contract.version))) or Census()
+        return self._census.get(version_key(contract)) or Census()
 
     # instances ----------------------------------------------------------------------------------------------------
+
+    def enrol(self, contract: Contract, ones: Iterable[Tracked]) -> None:
+        """Take in which instances a version has, without showing them to routing yet."""
+        self._urls[version_key(contract)] = tuple(one.instance.url for one in ones)
 
     def track(self, key: InstanceKey, one: Tracked) -> None:
         """Take in an instance or a new state of it, without showing it to routing yet."""
@@ -81,7 +84,7 @@ class Board:
         self.track(key, one)
         panics = self.census(one.contract).head.panic
         # Only where panic begins or ends does the state of one instance change what routing sees of its siblings.
-        looked_at = [one] if panics is panicked else self._siblings(one.contract)
+        looked_at = [one] if panics is panicked else self.siblings(one.contract)
         changed = self._show(looked_at, panic=panics, now=now)
         if changed:
             self._stale[key[:2]] = one.contract
@@ -91,29 +94,35 @@ class Board:
     def put_documents(
         self, documents: Documents, affected: Mapping[str, Iterable[Contract]], *, now: float
     ) -> list[Instance]:
-        """Put the models that documents affect in force, all at once; their instances are tracked already."""
+        """Put these models in force, all at once; their instances are tracked already."""
         all_changed = []
         for gone in [key for key in self._stale if key[0] in affected]:
             del self._stale[gone]  # all of its model is shown anew below, or left
         for model_id, contracts in affected.items():
             views = []
             for contract in contracts:
-                siblings = self._siblings(contract)
+                siblings = self.siblings(contract)
                 all_changed.extend(self._show(siblings, panic=self.census(contract).head.panic, now=now))
                 views.append(self._view(contract, tied=_contract_key(contract) in documents.tied))
             self._models.pop(model_id, None)
             if views:
                 self._models[model_id] = assemble_model(model_id, views, documents.routes.get(_route_key(model_id)))
-            kept = {str(contract.version) for contract in contracts}
-            for left in [key for key in self._census if key[0] == model_id and key[1] not in kept]:
-                del self._census[left]
+        self._forget_versions(affected)
         self._generation, self._snapshot = documents.generation, None
         return all_changed
 
-    def _siblings(self, contract: Contract) -> list[Tracked]:
-        """Give the instances of a version, in the contract's order."""
-        names = (contract.model_id, str(contract.version))
-        return [one for url in contract.instances if (one := self._tracked.get((*names, url))) is not None]
+    def _forget_versions(self, affected: Mapping[str, Iterable[Contract]]) -> None:
+        """Forget the versions that these models have no more."""
+        kept = {version_key(contract) for contracts in affected.values() for contract in contracts}
+        for left in [key for key in self._census if key[0] in affected and key not in kept]:
+            del self._census[left]
+        for left in [key for key in self._urls if key[0] in affected and key not in kept]:
+            del self._urls[left]
+
+    def siblings(self, contract: Contract) -> list[Tracked]:
+        """Give the instances of a version, in their order."""
+        names = version_key(contract)
+        return [one for url in self._urls.get(names, ()) if (one := self._tracked.get((*names, url))) is not None]
 
     def _show(self, ones: Iterable[Tracked], *, panic: bool, now: float) -> list[Instance]:
         """Show instances to routing; give those that look different now."""
@@ -138,7 +147,7 @@ class Board:
             self._models[model_id] = assemble_model(model_id, views, model.route)
 
     def _view(self, contract: Contract, *, tied: bool) -> VersionView:
-        return assemble_version(contract, [one.instance for one in self._siblings(contract)], tied=tied)
+        return assemble_version(contract, [one.instance for one in self.siblings(contract)], tied=tied)
 
 
 def _contract_key(contract: Contract) -> DocumentKey:
@@ -151,12 +160,16 @@ def _route_key(model_id: str) -> DocumentKey:
 
 def affected_models(before: Documents, after: Documents) -> dict[str, list[Contract]]:
     """List the models of which anything changed, each with its contracts now; none left for one that is gone."""
-    contracts, routes = before.contracts.keys() | after.contracts.keys(), before.routes.keys() | after.routes.keys()
-    changed = {key for key in contracts if before.contracts.get(key) is not after.contracts.get(key)}
-    changed |= {key for key in routes if before.routes.get(key) is not after.routes.get(key)}
-    changed |= before.tied ^ after.tied
-    affected: dict[str, list[Contract]] = {key.model_id: [] for key in changed}
-    for key, contract in after.contracts.items():
-        if key.model_id in affected:
-            affected[key.model_id].append(contract)
+    changed = {entry.place for entry in after.entries.values() if _is_changed(before.entries.get(entry.key), entry)}
+    left = {before.entries[key].place for key in before.entries.keys() - after.entries.keys()}
+    places = (*changed, *left, *(before.tied ^ after.tied))
+    affected: dict[str, list[Contract]] = {place.model_id: [] for place in places if place is not None}
+    for contract in after.contracts.values():
+        if contract.model_id in affected:
+            affected[contract.model_id].append(contract)
     return affected
+
+
+def _is_changed(before: Document | None, after: Document) -> bool:
+    """Say whether another state of a document serves than before."""
+    return before is not after and (before.in_force if before else None) is not after.in_force

@@ -1,4 +1,6 @@
-"""Which versions of a model nobody can answer for, and which canaries give their share back: pure.
+"""Which versions of a model nobody can answer for, and which canaries give their share back.
+
+Pure but for `Covered`, which remembers.
 
 An instance that was never probed is not missed yet: at start everything is unverified for a moment, which is no news.
 """
@@ -14,7 +16,7 @@ from contracts.version import Version
 from gateway.control.census import Census
 from gateway.routing.filters import has_prefix
 from gateway.routing.snapshot import CanarySlice, ModelView, VersionView
-from gateway.telemetry.changes import Change, ChangeKind
+from gateway.telemetry.changes import Change, ChangeKind, Listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,23 @@ class Coverage:
     panic: frozenset[Version]
 
 
-def coverage_of(model: ModelView, census_of: Callable[[Contract], Census]) -> Coverage:
-    """Look at one model; `census_of` gives the counts of a version's instances."""
+def _never(contract: Contract) -> bool:
+    del contract
+    return False
+
+
+def coverage_of(
+    model: ModelView, census_of: Callable[[Contract], Census], is_awaited: Callable[[Contract], bool] = _never
+) -> Coverage:
+    """Look at one model.
+
+    Args:
+        model: The model.
+        census_of: Gives the counts of a version's instances.
+        is_awaited: Says whether the catalogue has still to say which instances a version has.
+    """
     census = {view.version: census_of(view.contract) for view in model.ranked}
-    pending = {version for version, counts in census.items() if counts.new}
+    pending = {view.version for view in model.ranked if census[view.version].new or is_awaited(view.contract)}
     return Coverage(
         {view.version: _reasons(view) for view in model.ranked if _is_unserved(view) and view.version not in pending},
         frozenset(
@@ -60,7 +75,8 @@ def _can_answer(model: ModelView, rule: CanarySlice) -> bool:
 
 def _reasons(view: VersionView) -> str:
     if not view.instances:
-        return "its contract has no instances"
+        service = view.contract.service
+        return f"service {service} lists no instance of it" if service else "its contract has no instances"
     return ", ".join(f"{instance.id} {instance.refusal}" for instance in view.instances[:5])
 
 
@@ -93,3 +109,36 @@ def coverage_changes(
         )
     for version in before.panic - after.panic:
         yield change(ChangeKind.PANIC_ENDED, version)
+
+
+class Covered:
+    """Remembers what of each model was amiss, and tells what changed.
+
+    Args:
+        model: Gives a model as routing sees it; None where it left the documents.
+        census_of: Gives the counts of a version's instances.
+        is_awaited: Says whether the catalogue has still to say which instances a version has.
+        listener: Is told each change once.
+    """
+
+    def __init__(
+        self,
+        model: Callable[[str], ModelView | None],
+        census_of: Callable[[Contract], Census],
+        is_awaited: Callable[[Contract], bool],
+        listener: Listener,
+    ) -> None:
+        self._model = model
+        self._census_of = census_of
+        self._is_awaited = is_awaited
+        self._listener = listener
+        self._known: dict[str, Coverage] = {}
+
+    def look(self, model_id: str, *, generation: int) -> None:
+        """Tell which versions of a model lost or regained everything that may answer."""
+        model = self._model(model_id)
+        before, after = self._known.pop(model_id, NONE), NONE
+        if model is not None:
+            after = self._known[model_id] = coverage_of(model, self._census_of, self._is_awaited)
+        for change in coverage_changes(model_id, before, after, model, generation=generation):
+            self._listener(change)

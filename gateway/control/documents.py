@@ -40,11 +40,13 @@ class InForce:
 
     Attributes:
         value: The contract or route.
+        text: Its bytes, unparsed.
         sha: sha256 of its text, 64 hex; people see the first 12.
         generation: The generation it came into force with.
     """
 
     value: Contract | Route
+    text: bytes
     sha: str
     generation: int
 

@@ -10,8 +10,10 @@ from types import MappingProxyType
 
 from contracts.terms import Enforcement, Status
 from contracts.version import Version
+from gateway.control.catalogue import Choice
 from gateway.control.census import Census
 from gateway.control.documents import Documents, DocumentState
+from gateway.control.oddities import Oddity
 from gateway.control.standing import InstanceKey, Tracked, shown_identity
 from gateway.control.watcher import SourceState
 from gateway.health.identity import Identity
@@ -19,14 +21,21 @@ from gateway.health.liveness import Liveness
 from gateway.routing.asking import RouteRequest
 from gateway.routing.resolve import Resolution, resolve
 from gateway.routing.snapshot import ModelView, Snapshot, VersionView
-from gateway.telemetry.gauges import FleetFigures, VersionFigures
+from gateway.sources.listing import CheckState, Listing, Registration
+from gateway.telemetry.gauges import FleetFigures, ServiceFigures, VersionFigures
 
 _STATES = tuple(product([identity.value for identity in Identity], [liveness.value for liveness in Liveness]))
+_MAINTENANCE, _KEPT = "maintenance", "kept"
+_REGISTRATION_STATES = (*(state.value for state in CheckState), _MAINTENANCE, _KEPT)
 _DOCUMENT_STATES = tuple(product(("contract", "route"), [state.value for state in DocumentState]))
 
 
 def figures(
-    snapshot: Snapshot, documents: Documents, tracked: Mapping[InstanceKey, Tracked], source: SourceState
+    snapshot: Snapshot,
+    documents: Documents,
+    choice: Choice,
+    tracked: Mapping[InstanceKey, Tracked],
+    source: SourceState,
 ) -> FleetFigures:
     """Count what there is."""
     by_state: Counter[tuple[str, str]] = Counter(
@@ -36,9 +45,10 @@ def figures(
         generation=snapshot.generation,
         last_success=source.last_good_at,
         config_hash=documents.sha,
-        source=source.kind,
+        source=source.kind if source.kept_at is None else "disk",
         documents={state: by_state[state] for state in _DOCUMENT_STATES},
         versions=tuple(_versions(snapshot, tracked)),
+        services=tuple(_services(choice)),
     )
 
 
@@ -61,6 +71,24 @@ def _version(view: VersionView, tracked: Mapping[InstanceKey, Tracked], share: f
         share=share,
         panic=_census(ones).head.panic,
     )
+
+
+def _services(choice: Choice) -> Iterable[ServiceFigures]:
+    odd = Counter((fault.service, fault.oddity) for fault in choice.faults)
+    for service, listing in choice.listings.items():
+        counts = Counter(_registration_state(one, listing) for one in listing.registrations)
+        yield ServiceFigures(
+            service=service,
+            trusted=not listing.problem,
+            registrations={state: counts[state] for state in _REGISTRATION_STATES},
+            odd={oddity.value: odd[service, oddity] for oddity in Oddity},
+        )
+
+
+def _registration_state(one: Registration, listing: Listing) -> str:
+    if one.key in listing.kept:
+        return _KEPT
+    return _MAINTENANCE if one.maintenance is not None else one.check.value
 
 
 def _census(ones: Iterable[Tracked]) -> Census:

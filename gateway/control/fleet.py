@@ -4,9 +4,11 @@ Rules of this file:
 
 * Everything happens on the event loop's thread and is done when the call returns: what is read afterwards is the new
   snapshot, whole. Nothing here waits.
-* Documents and instances change together, as one generation. A change of state swaps in a new snapshot of the same
-  generation.
+* Documents and the instances they name change together, as one generation. A change of state, or of what the catalogue
+  lists, swaps in a new snapshot of the same generation.
 * Each change is told once: to the listener as a fact, to the followers as the instance that routing now sees.
+
+Which instances there are is `enlisted`; which of them are probed here, and when, is `duty`.
 """
 
 from __future__ import annotations
@@ -16,29 +18,33 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from contracts.contract import Contract
-from contracts.key import DocumentKey
 from contracts.verdict import Verdict, VerdictKind, judge
-from gateway.control import coverage
-from gateway.control.board import Board, affected_models
-from gateway.control.coverage import Coverage, coverage_changes, coverage_of
-from gateway.control.documents import NO_DOCUMENTS, Documents
-from gateway.control.roster import enrol, moved
-from gateway.control.schedule import AT_ONCE, ProbeSchedule
+from gateway.control.board import Board
+from gateway.control.catalogue import Choice
+from gateway.control.coverage import Covered
+from gateway.control.documents import Documents
+from gateway.control.duty import Duty
+from gateway.control.enlisted import Enlisted
+from gateway.control.remarks import Remarks
+from gateway.control.roster import heard, moved
+from gateway.control.schedule import ProbeSchedule
 from gateway.control.standing import InstanceKey, Probe, Tracked
-from gateway.control.transitions import document_changes, instance_changes, instance_gone, instance_noted
+from gateway.control.transitions import instance_changes
 from gateway.health import identity as identities
 from gateway.health.identity import IdentityState
 from gateway.health.liveness import (
     ExchangeOutcome,
-    Liveness,
     LivenessSettings,
     LivenessState,
     observe_exchange,
     observe_probe,
 )
 from gateway.health.outliers import may_go_down
-from gateway.health.probe_schedule import INTERVAL_S, next_probe_at
+from gateway.health.probe_schedule import INTERVAL_S
 from gateway.routing.snapshot import Instance, Snapshot
+from gateway.sharing import hearsay as others
+from gateway.sharing.sighting import Sighting
+from gateway.sources.listing import Listing
 from gateway.telemetry.changes import Change, Listener
 from gateway.telemetry.metrics import Metrics
 from inference_dna.observation import Observation
@@ -55,6 +61,7 @@ class Fleet:
         listener: Is told each change once.
         liveness: Thresholds and times of liveness.
         probe_interval_s: Seconds between probes of an instance in good order.
+        has_catalogue: Listings of services will come (`enlist`); until a service's has, nothing is missed there.
     """
 
     def __init__(
@@ -67,18 +74,26 @@ class Fleet:
         listener: Listener,
         liveness: LivenessSettings | None = None,
         probe_interval_s: float = INTERVAL_S,
+        has_catalogue: bool = False,
     ) -> None:
         self._now = now
         self._draw = draw
-        self._schedule = schedule
-        self._metrics = metrics
         self._listener = listener
         self._liveness = liveness or LivenessSettings()
-        self._probe_interval_s = probe_interval_s
-        self._documents = NO_DOCUMENTS
         self._board = Board()
-        self._coverage: dict[str, Coverage] = {}
-        self._noted: dict[InstanceKey, set[str]] = {}
+        self._duty = Duty(now=now, draw=draw, schedule=schedule, interval_s=probe_interval_s)
+        self._remarks = Remarks(metrics, listener, lambda: self._generation)
+        self._enlisted = Enlisted(
+            board=self._board,
+            duty=self._duty,
+            remarks=self._remarks,
+            metrics=metrics,
+            listener=listener,
+            now=now,
+            has_catalogue=has_catalogue,
+        )
+        self._covered = Covered(self._board.model, self._board.census, self._enlisted.is_awaited, listener)
+        self._on_seen: Callable[[InstanceKey, Tracked, Observation], None] = _ignore_seen
         self._on_instance: Callable[[Instance], None] = _ignore_instance
         self._on_documents: Callable[[], None] = _ignore_documents
 
@@ -91,7 +106,12 @@ class Fleet:
     @property
     def documents(self) -> Documents:
         """The documents and their states."""
-        return self._documents
+        return self._enlisted.documents
+
+    @property
+    def choice(self) -> Choice:
+        """What the catalogue lists, and which instances that gives."""
+        return self._enlisted.choice
 
     @property
     def tracked(self) -> Mapping[InstanceKey, Tracked]:
@@ -99,7 +119,7 @@ class Fleet:
         return MappingProxyType(self._board.tracked)
 
     def follow(self, *, on_instance: Callable[[Instance], None], on_documents: Callable[[], None]) -> None:
-        """Call these after an instance, as routing sees it, changed, and after a new generation came into force."""
+        """Call these after an instance, as routing sees it, changed, and after documents or instances came or went."""
         self._on_instance = on_instance
         self._on_documents = on_documents
 
@@ -107,52 +127,25 @@ class Fleet:
 
     def apply(self, documents: Documents) -> None:
         """Put documents in force: with all their instances, as one new generation where they differ from before."""
-        before = self._documents
-        if documents.generation == before.generation:
-            self._documents = documents
-            self._tell(document_changes(before, documents))
-            return
-        affected = affected_models(before, documents)
-        news = self._enrol(affected, documents.generation)
-        changed = self._board.put_documents(documents, affected, now=self._now())
-        self._documents = documents
-        for model_id, contracts in affected.items():
-            self._metrics.keep(model_id, {str(contract.version): _deprecated_at(contract) for contract in contracts})
-        self._tell(document_changes(before, documents))
-        self._tell(news)
+        is_new = documents.generation != self._generation
+        affected = self._enlisted.take_documents(documents)
+        if is_new:
+            self._put_in_force(affected, source="documents")
+
+    def enlist(self, listings: Mapping[str, Listing]) -> None:
+        """Take in what the catalogue lists: the instances it gives come and go within the generation in force."""
+        affected = self._enlisted.take_listings(listings)
+        if affected:
+            self._put_in_force(affected, source="catalogue")
+
+    def _put_in_force(self, affected: Mapping[str, list[Contract]], *, source: str) -> None:
+        """Show these models, with all their contracts, to routing and tell what that changes."""
+        changed = self._enlisted.put_in_force(affected, source=source)
         for model_id in affected:
-            self._tell_coverage(model_id)
+            self._covered.look(model_id, generation=self._generation)
         for instance in changed:
             self._on_instance(instance)
         self._on_documents()
-
-    def _enrol(self, affected: Mapping[str, list[Contract]], generation: int) -> list[Change]:
-        """Take in the instances of these models' contracts and let go of those that left."""
-        tracked, now = self._board.tracked, self._now()
-        news: list[Change] = []
-        leaving = {key for key in tracked if key[0] in affected}
-        for contract in (contract for contracts in affected.values() for contract in contracts):
-            for one in enrol(contract, tracked, now=now):
-                leaving.discard(one.instance.key)
-                news.extend(self._admit(one, generation))
-        for key in leaving:
-            self._schedule.drop(key)
-            news.append(instance_gone(self._board.untrack(key), generation=generation))
-            self._noted.pop(key, None)
-        return news
-
-    def _admit(self, one: Tracked, generation: int) -> Iterable[Change]:
-        """Track an instance: a new one and one whose contract changed are probed at once."""
-        key = one.instance.key
-        before = self._board.tracked.get(key)
-        self._board.track(key, one)
-        if before is None:
-            self._schedule.put(key, AT_ONCE)
-            return []  # told when its first probe has come back
-        if before is one:
-            return []
-        self._schedule.hasten(key, AT_ONCE)
-        return instance_changes(before, one, source="documents", generation=generation)
 
     # observations -------------------------------------------------------------------------------------------------
 
@@ -162,17 +155,21 @@ class Fleet:
         if before is None:
             return
         verdict = judge(before.contract, probe.observation)
-        self._count(key, "probe", verdict)
+        self._remarks.take(key, before, verdict, source="probe")
+        identity = self._judged(before, probe.observation, verdict, started_at=probe.started_at)
         after = replace(
             before,
-            identity=self._judged(before, probe.observation, verdict, started_at=probe.started_at),
-            liveness=observe_probe(before.liveness, outcome=probe.outcome, now=self._now(), settings=self._liveness),
+            identity=identity,
+            hearsay=others.saw(before.hearsay, verdict, identity.identity),
+            liveness=observe_probe(
+                before.liveness, outcome=probe.outcome, now=self._now(), settings=self._settings(before)
+            ),
             probe=probe,
             stated=before.stated if verdict.kind is VerdictKind.ABSENT else probe,
         )
         self._change(key, before, after, source="probe")
-        is_down = after.liveness.liveness is Liveness.DOWN
-        self._schedule.put(key, self._next_probe_at(after), is_down=is_down)
+        self._tell_others(before, after, probe.observation)
+        self._duty.probed(after)
 
     def locate(self, key: InstanceKey, address: str) -> None:
         """Take in the literal address of an instance; another one than before makes it another instance."""
@@ -185,15 +182,18 @@ class Fleet:
     ) -> None:
         """Take in the verdict on the head of an answer; in force when the call returns."""
         key = instance.key
-        self._count(key, "response", verdict)
         before = self._board.tracked.get(key)
+        self._remarks.take(key, before, verdict, source="response")
         if before is None or before.instance.address != instance.address:
             return
         if started_at < before.added_at:
             verdict = judge(before.contract, observation)  # it was judged by a contract that is no longer in force
         identity = self._judged(before, observation, verdict, started_at=started_at)
         if identity is not before.identity:
-            self._change_and_hasten(key, before, replace(before, identity=identity), source="response")
+            hearsay = others.saw(before.hearsay, verdict, identity.identity)
+            after = replace(before, identity=identity, hearsay=hearsay)
+            self._change_and_hasten(key, before, after, source="response")
+            self._tell_others(before, after, observation)
 
     def observe_exchange(self, instance: Instance, outcome: ExchangeOutcome) -> None:
         """Take in how a request ended."""
@@ -217,6 +217,10 @@ class Fleet:
             now=self._now(),
         )
 
+    def _settings(self, one: Tracked) -> LivenessSettings:
+        """Where the catalogue doubts an instance, one failing probe is proof enough; one that passes outweighs it."""
+        return replace(self._liveness, fall=1) if one.listed.is_doubted else self._liveness
+
     def _after_exchange(self, before: Tracked, outcome: ExchangeOutcome) -> LivenessState:
         head = self._board.census(before.contract).head if outcome in _COUNTED else None
         return observe_exchange(
@@ -228,73 +232,76 @@ class Fleet:
             jitter=self._draw(),
         )
 
+    # verdicts shared between gateways -----------------------------------------------------------------------------
+
+    def share(
+        self,
+        *,
+        is_mine: Callable[[InstanceKey], bool],
+        on_seen: Callable[[InstanceKey, Tracked, Observation], None],
+    ) -> None:
+        """Leave the instances that are not `is_mine` to other gateways; `on_seen` is told what they should hear."""
+        self._duty.share(is_mine)
+        self._on_seen = on_seen
+
+    def redivide(self) -> None:
+        """Take up and lay down probing after `is_mine` gives other answers than before."""
+        self._duty.redivide(self._board.tracked.values())
+
+    def hear(self, told: Sighting, *, by: str) -> None:
+        """Take in what another gateway saw of an instance; in force when the call returns."""
+        before = self._board.tracked.get(told.key)
+        if before is None:
+            return
+        after = heard(before, told, by=by, now=self._now())
+        if after is not before:
+            self._change(told.key, before, after, source="gateway")
+            self._duty.heard(after)
+
+    def unhear(self, key: InstanceKey, *, by: str) -> None:
+        """Take in that another gateway left, or does not tell its doubt any more: we look ourselves."""
+        before = self._board.tracked.get(key)
+        if before is None or by not in before.hearsay.doubters:
+            return
+        after = replace(before, hearsay=others.withdraw(before.hearsay, by))
+        self._change(key, before, after, source="gateway")
+        self._duty.heard(after)
+
+    def _tell_others(self, before: Tracked, after: Tracked, observation: Observation) -> None:
+        is_news = before.identity.identity is not after.identity.identity
+        if is_news or before.hearsay.here is not after.hearsay.here:
+            self._on_seen(after.instance.key, after, observation)
+
     # one instance changed -----------------------------------------------------------------------------------------
 
     def _change_and_hasten(self, key: InstanceKey, before: Tracked, after: Tracked, *, source: str) -> None:
         self._change(key, before, after, source=source)
-        self._schedule.hasten(key, self._next_probe_at(after))
+        self._duty.changed(after)
 
     def _change(self, key: InstanceKey, before: Tracked, after: Tracked, *, source: str) -> None:
         sign = self._board.census(before.contract).sign
         changed = self._board.put_instance(key, after, now=self._now())
-        self._tell(instance_changes(before, after, source=source, generation=self._documents.generation))
-        if self._board.census(after.contract).sign != sign or (changed and self._has_prefixes(key[0])):
-            self._tell_coverage(key[0])
+        self._tell(instance_changes(before, after, source=source, generation=self._generation))
+        if self._board.census(after.contract).sign != sign or (changed and self._enlisted.has_prefixes(key[0])):
+            self._covered.look(key[0], generation=self._generation)
         for instance in changed:
             self._on_instance(instance)
-
-    def _next_probe_at(self, one: Tracked) -> float:
-        return next_probe_at(
-            one.identity.identity,
-            one.liveness.liveness,
-            now=self._now(),
-            draw=self._draw(),
-            interval_s=self._probe_interval_s,
-        )
-
-    def _count(self, key: InstanceKey, source: str, verdict: Verdict) -> None:
-        model_id, version, _ = key
-        kind = "none" if verdict.kind is VerdictKind.ABSENT else verdict.kind.value
-        self._metrics.identity_checked(model_id, version, source=source, verdict=kind, assurance=verdict.assurance)
-        if verdict.notes and verdict.kind is VerdictKind.MATCH:
-            self._note(key, source, verdict.notes)
-
-    def _note(self, key: InstanceKey, source: str, notes: Iterable[str]) -> None:
-        """Count what a match left to remark, and tell each remark once per instance."""
-        one = self._board.tracked.get(key)
-        if one is None:
-            return
-        noted = self._noted.setdefault(key, set())
-        for note in notes:
-            self._metrics.identity_noted(*key[:2], note)
-            if note not in noted:
-                noted.add(note)
-                self._listener(instance_noted(one, note, source=source, generation=self._documents.generation))
 
     def _tell(self, changes: Iterable[Change]) -> None:
         for change in changes:
             self._listener(change)
 
-    def _has_prefixes(self, model_id: str) -> bool:
-        """Say whether a canary of the model takes only instances whose DNA begins so: then each of them counts."""
-        route = self._documents.routes.get(DocumentKey("route", model_id))
-        return route is not None and any(rule.dna_prefix is not None for rule in route.canary_rules)
-
-    def _tell_coverage(self, model_id: str) -> None:
-        """Tell which versions of a model lost or regained everything that may answer."""
-        model = self._board.model(model_id)
-        before, after = self._coverage.pop(model_id, coverage.NONE), coverage.NONE
-        if model is not None:
-            after = self._coverage[model_id] = coverage_of(model, self._board.census)
-        self._tell(coverage_changes(model_id, before, after, model, generation=self._documents.generation))
+    @property
+    def _generation(self) -> int:
+        return self._enlisted.documents.generation
 
 
 _COUNTED = {ExchangeOutcome.FAILED, ExchangeOutcome.TIMEOUT}
 """Outcomes that can make an outlier, so that the cap has to be looked at."""
 
 
-def _deprecated_at(contract: Contract) -> float | None:
-    return contract.deprecated_at.timestamp() if contract.deprecated_at else None
+def _ignore_seen(key: InstanceKey, one: Tracked, observation: Observation) -> None:
+    del key, one, observation
 
 
 def _ignore_instance(instance: Instance) -> None:

@@ -11,8 +11,11 @@ from gateway.control.standing import InstanceKey
 
 AT_ONCE = float("-inf")
 """The moment of an instance that is new or changed: before everything else that is due."""
+NEVER = float("inf")
+"""The moment of an instance that others probe, until it is hastened."""
 
 
+_AWAKE = (AT_ONCE, False)
 _UP_FIRST, _DOWN_FIRST = (False, True), (True, False)
 
 
@@ -37,13 +40,19 @@ class ProbeSchedule:
     def put(self, key: InstanceKey, at: float, *, is_down: bool = False) -> None:
         """Set the moment of an instance's next probe, whatever was set before."""
         self._at[key] = (at, is_down)
-        heapq.heappush(self._heaps[is_down], (at, next(self._serial), key))
-        self._changed.set()
+        if at < NEVER:
+            heapq.heappush(self._heaps[is_down], (at, next(self._serial), key))
+            self._changed.set()
 
     def hasten(self, key: InstanceKey, at: float) -> None:
         """Bring the next probe forward; never puts it off, and leaves alone what is being probed now."""
         known = self._at.get(key)
         if known is not None and at < known[0]:
+            self.put(key, at)
+
+    def rouse(self, key: InstanceKey, at: float) -> None:
+        """Set the moment of an instance that was left to others; leaves alone what has one."""
+        if self._at.get(key, _AWAKE)[0] == NEVER:
             self.put(key, at)
 
     def drop(self, key: InstanceKey) -> None:

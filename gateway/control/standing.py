@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from contracts.contract import Contract
 from contracts.terms import Enforcement, Status
+from gateway.control.catalogue import Listed
 from gateway.health import identity as identities
 from gateway.health.identity import Identity, IdentityState
 from gateway.health.liveness import NEW as NEVER_PROBED
@@ -18,12 +19,14 @@ from gateway.health.liveness import DownBy, Liveness, LivenessState, ProbeOutcom
 from gateway.health.outliers import may_serve, panics
 from gateway.health.probe_schedule import QUICK_S
 from gateway.routing.snapshot import Instance, Refusal
+from gateway.sharing.hearsay import NO_DOUBT, Hearsay
 from inference_dna.observation import Observation
 
 InstanceKey = tuple[str, str, str]
 """Model id, printed version, base URL."""
 
 _DRAINING = Refusal("draining", "the version is being taken out of service")
+_TAKEN_OUT = "an operator took the instance out (dna undrain brings it back)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +57,34 @@ class Tracked:
     Attributes:
         instance: As routing sees it.
         contract: The contract it is held to.
+        listed: As its contract or the catalogue lists it.
         added_at: Monotonic second from which it is held to this contract.
         identity: Identity state.
         liveness: Liveness state.
         probe: The last probe.
         stated: The last probe that said something of identity; judged again when the contract changes.
+        hearsay: Who keeps it out, this gateway or others.
     """
 
     instance: Instance
     contract: Contract
+    listed: Listed
     added_at: float
     identity: IdentityState = identities.NEW
     liveness: LivenessState = NEVER_PROBED
     probe: Probe | None = None
     stated: Probe | None = None
+    hearsay: Hearsay = NO_DOUBT
 
     @property
     def is_new(self) -> bool:
         """No probe has come back yet."""
         return self.probe is None and self.liveness.down_by is DownBy.NEW
+
+    @property
+    def draining(self) -> str:
+        """Why it gets no new requests by an operator's wish; empty where nobody wishes that."""
+        return _TAKEN_OUT if self.instance.id in self.contract.draining else self.listed.draining
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,7 @@ def stand(one: Tracked, *, panic: bool, now: float) -> Instance:
     was_ready = one.instance.refusal is None and one.instance.ready_since > 0.0
     seen = replace(
         one.instance,
+        weight=one.listed.weight,
         refusal=refusal,
         verified=one.identity.identity is Identity.VERIFIED,
         dna=one.identity.dna,
@@ -125,8 +138,10 @@ def refusal_of(one: Tracked, *, panic: bool) -> Refusal | None:
     """Say why an instance gets no request; None where it may, in the order of routing.md section 1."""
     if one.contract.status is not Status.ACTIVE:
         return _DRAINING
-    if not counts_for_caps(one):
+    if not _may_answer(one):
         return Refusal(one.identity.identity.value, _identity_cause(one))
+    if one.draining:
+        return Refusal(_DRAINING.step, one.draining)
     if not may_serve(one.liveness, panic=panic):
         return Refusal(Liveness.DOWN.value, one.liveness.cause)
     return None
@@ -140,7 +155,12 @@ def shown_identity(one: Tracked) -> tuple[Identity, str]:
 
 
 def counts_for_caps(one: Tracked) -> bool:
-    """Say whether identity lets an instance answer; only such ones count for outlier caps and panic."""
+    """Say whether an instance counts for outlier caps and panic: identity lets it answer, and no operator drains it."""
+    return _may_answer(one) and not one.draining
+
+
+def _may_answer(one: Tracked) -> bool:
+    """Say whether identity lets an instance answer."""
     return one.identity.identity is Identity.VERIFIED or one.contract.enforcement is Enforcement.OBSERVE
 
 

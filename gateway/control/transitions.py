@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from contracts.terms import Enforcement
+from gateway.control.catalogue import Choice
 from gateway.control.documents import Document, Documents, DocumentState
+from gateway.control.oddities import RegistrationFault
 from gateway.control.standing import Tracked
 from gateway.health.identity import Identity
 from gateway.health.liveness import DownBy, Liveness
@@ -28,6 +30,9 @@ def instance_changes(before: Tracked, after: Tracked, *, source: str, generation
     # A new instance counts as down before anything is known; that it is found down is news all the same.
     if _is_known_down(after) and not _is_known_down(before):
         yield _about(ChangeKind.INSTANCE_DOWN, after, after.liveness.cause, source, generation)
+    if before.draining != after.draining:
+        kind = ChangeKind.INSTANCE_DRAINING if after.draining else ChangeKind.INSTANCE_UNDRAINED
+        yield _about(kind, after, after.draining, source, generation)
 
 
 def _identity_kind(before: Tracked, after: Tracked) -> ChangeKind:
@@ -59,9 +64,9 @@ def instance_noted(one: Tracked, note: str, *, source: str, generation: int) -> 
     return _about(ChangeKind.INSTANCE_NOTED, one, note.replace("_", " "), source, generation)
 
 
-def instance_gone(one: Tracked, *, generation: int) -> Change:
-    """Tell that an instance left the documents."""
-    return _about(ChangeKind.INSTANCE_REMOVED, one, "", "documents", generation)
+def instance_gone(one: Tracked, *, source: str, generation: int) -> Change:
+    """Tell that an instance left the documents, or the catalogue."""
+    return _about(ChangeKind.INSTANCE_REMOVED, one, "", source, generation)
 
 
 def _about(kind: ChangeKind, one: Tracked, reason: str, source: str, generation: int) -> Change:
@@ -75,6 +80,44 @@ def _about(kind: ChangeKind, one: Tracked, reason: str, source: str, generation:
         source=source,
         dna=one.identity.dna,
         digest=one.identity.digest,
+    )
+
+
+# the catalogue --------------------------------------------------------------------------------------------------------
+
+
+def catalogue_changes(before: Choice, after: Choice, *, generation: int) -> Iterator[Change]:
+    """Tell which services cannot be taken at their word now, and which registrations became odd or were mended."""
+    for service in before.listings.keys() | after.listings.keys():
+        was, now = _problem(before, service), _problem(after, service)
+        if bool(was) != bool(now):  # while it is doubted the words may change with every attempt
+            kind = ChangeKind.CATALOGUE_DOUBTED if now else ChangeKind.CATALOGUE_TRUSTED
+            yield Change(kind, generation, key=service, reason=now, source="catalogue")
+    for fault in set(after.faults) - set(before.faults):
+        yield _of_registration(ChangeKind.REGISTRATION_ODD, fault, fault.message, generation)
+    odd = {_named(fault) for fault in after.faults}
+    for mended in {_named(fault): fault for fault in before.faults if _named(fault) not in odd}.values():
+        yield _of_registration(ChangeKind.REGISTRATION_MENDED, mended, "", generation)
+
+
+def _problem(choice: Choice, service: str) -> str:
+    listing = choice.listings.get(service)
+    return listing.problem if listing else ""
+
+
+def _named(fault: RegistrationFault) -> str:
+    return f"{fault.service}/{fault.registration}"
+
+
+def _of_registration(kind: ChangeKind, fault: RegistrationFault, reason: str, generation: int) -> Change:
+    return Change(
+        kind,
+        generation,
+        key=_named(fault),
+        instance=fault.shown,
+        reason=reason,
+        source="catalogue",
+        cause=fault.oddity.value,
     )
 
 

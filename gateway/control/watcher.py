@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gateway.control.assemble import assemble, confirm_removal
 from gateway.control.documents import Documents, DocumentState
-from gateway.sources.reading import Reading, Source
+from gateway.sources.reading import DocumentText, Reading, Source
 from gateway.telemetry.changes import Change, ChangeKind, Listener
+from inference_dna.trust.keys import TrustedKey
 
 
 class Applied(Protocol):
@@ -37,6 +38,7 @@ class SourceState:
         problems: What was wrong with it.
         last_read_at: Monotonic second of the last reading; None before the first.
         last_good_at: Epoch second of the last good one; None before the first.
+        kept_at: Where a copy on disk stands in for it: the epoch second at which it was last confirmed.
     """
 
     kind: str
@@ -45,6 +47,12 @@ class SourceState:
     problems: tuple[str, ...] = ()
     last_read_at: float | None = None
     last_good_at: float | None = None
+    kept_at: float | None = None
+
+    @property
+    def has_documents(self) -> bool:
+        """Say whether what is in force is what the source said, now or when the copy was made."""
+        return self.last_good_at is not None or self.kept_at is not None
 
 
 class NothingReadable(Exception):
@@ -60,6 +68,8 @@ class Watcher:
         listener: Is told when the source fails and recovers.
         now: Monotonic clock.
         wall: Epoch clock.
+        signers: Keys of which one must have signed every document; with none, documents need no signature.
+        keep: Keeps the documents in force after each good reading; None where nothing is kept.
     """
 
     def __init__(
@@ -70,8 +80,12 @@ class Watcher:
         listener: Listener,
         now: Callable[[], float],
         wall: Callable[[], float],
+        signers: Sequence[TrustedKey] = (),
+        keep: Callable[[Collection[DocumentText]], Awaitable[None]] | None = None,
     ) -> None:
         self._source = source
+        self._keep = keep
+        self._signers = signers
         self._fleet = fleet
         self._listener = listener
         self._now = now
@@ -92,9 +106,13 @@ class Watcher:
         if reading is not self._applied:
             async with self._lock:
                 # In a thread: ten thousand changed documents are seconds of parsing.
-                self._fleet.apply(await asyncio.to_thread(assemble, self._fleet.documents, reading))
+                self._fleet.apply(
+                    await asyncio.to_thread(assemble, self._fleet.documents, reading, signers=self._signers)
+                )
             self._applied = reading
         self._note(reading)  # only now: who hears of a good reading may rely on its documents
+        if reading.ok and self._keep is not None:
+            await self._keep(await asyncio.to_thread(_in_force, self._fleet.documents))
 
     async def prune(self) -> tuple[str, ...]:
         """Let every missing document go, as the operator confirmed; return their keys.
@@ -114,12 +132,23 @@ class Watcher:
 
     def _note(self, reading: Reading) -> None:
         before = self.state
-        self.state = replace(before, ok=reading.ok, problems=reading.problems, last_read_at=self._now())
+        self.state = replace(
+            before, ok=reading.ok, problems=reading.problems, last_read_at=self._now(), kept_at=reading.kept_at
+        )
         if reading.ok:
             self.state = replace(self.state, last_good_at=self._wall())
         generation = self._fleet.documents.generation
         if not reading.ok and (before.ok or before.problems != reading.problems):
             reason = "; ".join(reading.problems)
             self._listener(Change(ChangeKind.SOURCE_FAILED, generation, reason=reason, source="documents"))
-        if reading.ok and not before.ok and before.last_read_at is not None:
+        if reading.ok and before.problems and not before.ok:
             self._listener(Change(ChangeKind.SOURCE_RECOVERED, generation, source="documents"))
+
+
+def _in_force(documents: Documents) -> list[DocumentText]:
+    """Give the texts in force, each as it came from its source."""
+    return [
+        DocumentText(key, entry.in_force.text, entry.origin)
+        for key, entry in documents.entries.items()
+        if entry.in_force is not None
+    ]

@@ -14,6 +14,7 @@ from inference_dna.canonical import Json
 
 _FIT = frozenset({"scorer", "picker"})
 """Steps that pass over an instance which may take the request."""
+_Weights = dict[tuple[str, str], float]
 
 
 def explain(
@@ -22,19 +23,21 @@ def explain(
     """Decide a request and tell everything that led there; arguments as for `router.route`.
 
     Members: `generation`, `model`, `requested`, `reason`, `version`, `instance`, `dna_prefix`, `canary` (null, or
-    `bucket`, `slice` and `returned`), `candidates` (each `version`, `instance`, `kept`, `reason`), and where nothing
-    would answer `status`, `code`, `detail`, `available`, `successor`.
+    `bucket`, `slice` and `returned`), `candidates` (each `version`, `instance`, `weight`, `kept`, `reason`), and where
+    nothing would answer `status`, `code`, `detail`, `available`, `successor`.
     """
     outcome = route(snapshot, request, in_flight=in_flight, draw=draw, now=now)
-    told = _routed(outcome) if isinstance(outcome, Decision) else _not_routed(outcome)
+    weights = _weights(_model(snapshot, outcome))
+    told = _routed(outcome, weights) if isinstance(outcome, Decision) else _not_routed(outcome, weights)
     return {"generation": snapshot.generation, **told, "canary": _canary(snapshot, request, outcome)}
 
 
-def _routed(decision: Decision) -> dict[str, Json]:
+def _routed(decision: Decision, weights: _Weights) -> dict[str, Json]:
     resolution, instance = decision.resolution, decision.instance
     picked: dict[str, Json] = {
         "version": str(decision.version),
         "instance": instance.id,
+        "weight": instance.weight,
         "kept": True,
         "reason": "picked",
     }
@@ -45,11 +48,11 @@ def _routed(decision: Decision) -> dict[str, Json]:
         "version": str(decision.version),
         "instance": instance.id,
         "dna_prefix": resolution.dna_prefix,
-        "candidates": [picked, *map(_candidate, decision.rejected)],
+        "candidates": [picked, *(_candidate(rejection, weights) for rejection in decision.rejected)],
     }
 
 
-def _not_routed(outcome: NotRouted) -> dict[str, Json]:
+def _not_routed(outcome: NotRouted, weights: _Weights) -> dict[str, Json]:
     return {
         "model": outcome.model_id,
         "requested": outcome.requested,
@@ -57,7 +60,7 @@ def _not_routed(outcome: NotRouted) -> dict[str, Json]:
         "version": str(outcome.version) if outcome.version else None,
         "instance": None,
         "dna_prefix": None,
-        "candidates": [_candidate(rejection) for rejection in outcome.rejected],
+        "candidates": [_candidate(rejection, weights) for rejection in outcome.rejected],
         "status": outcome.status,
         "code": outcome.code,
         "detail": outcome.detail,
@@ -66,14 +69,21 @@ def _not_routed(outcome: NotRouted) -> dict[str, Json]:
     }
 
 
-def _candidate(rejection: Rejection) -> Json:
+def _candidate(rejection: Rejection, weights: _Weights) -> Json:
     step = rejection.reason.partition(":")[0]
     return {
         "version": rejection.version,
         "instance": rejection.instance,
+        "weight": weights[rejection.version, rejection.instance],
         "kept": step in _FIT,
         "reason": rejection.reason,
     }
+
+
+def _weights(model: ModelView | None) -> _Weights:
+    """Look up the weight of every instance of a model by printed version and id."""
+    views = model.ranked if model else ()
+    return {(str(view.version), instance.id): instance.weight for view in views for instance in view.instances}
 
 
 def _canary(snapshot: Snapshot, request: RouteRequest, outcome: Decision | NotRouted) -> Json:

@@ -50,6 +50,7 @@ class Reading:
         faults: By key, or by origin where the name is no key: why a document could not be read.
         problems: What is wrong with the source itself, one sentence each.
         ok: The source answered. False: nothing that is missing from `documents` may be taken for gone.
+        kept_at: Where a copy stands in for the source: the epoch second at which it was last confirmed.
     """
 
     documents: Mapping[str, DocumentText]
@@ -57,6 +58,7 @@ class Reading:
     faults: Mapping[str, DocumentFault] = field(default_factory=_nothing)
     problems: tuple[str, ...] = ()
     ok: bool = True
+    kept_at: float | None = None
 
 
 class Source(Protocol):

@@ -21,6 +21,9 @@ class ChangeKind(StrEnum):
     INSTANCE_NOTED = "instance_noted"
     INSTANCE_UP = "instance_up"
     INSTANCE_DOWN = "instance_down"
+    INSTANCE_DRAINING = "instance_draining"
+    """By an operator's wish: no new requests."""
+    INSTANCE_UNDRAINED = "instance_undrained"
     VERSION_SERVED = "version_served"
     VERSION_UNSERVED = "version_unserved"
     VERSION_WITHDRAWN = "version_withdrawn"
@@ -38,6 +41,11 @@ class ChangeKind(StrEnum):
     GENERATION_SWAPPED = "generation_swapped"
     SOURCE_FAILED = "source_failed"
     SOURCE_RECOVERED = "source_recovered"
+    CATALOGUE_DOUBTED = "catalogue_doubted"
+    """What it lists of a service cannot be taken at its word: the instances known before stay."""
+    CATALOGUE_TRUSTED = "catalogue_trusted"
+    REGISTRATION_ODD = "registration_odd"
+    REGISTRATION_MENDED = "registration_mended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +58,10 @@ class Change:
         model_id: The model.
         version: The version, printed with `v`.
         instance: The instance's id, `host:port`.
-        key: The document's key, or the file whose name is no key.
+        key: The document's key, or the file whose name is no key; of the catalogue the service, node and service id.
         reason: Why, in words.
-        source: What showed it: `probe`, `response`, `exchange` or `documents`.
-        cause: One word for metrics: where a document failed, how a reading looks like an accident.
+        source: What showed it: `probe`, `response`, `exchange`, `documents` or `catalogue`.
+        cause: One word for metrics: where a document failed, how a reading looks like an accident, what is odd.
         dna: What the instance stated.
         digest: What the instance stated.
     """

@@ -29,6 +29,8 @@ LEVELS: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.CANARY_RETURNED: "warning",
         ChangeKind.DOCUMENT_MISSING: "warning",
         ChangeKind.DOCUMENT_REMOVED: "warning",
+        ChangeKind.CATALOGUE_DOUBTED: "warning",
+        ChangeKind.REGISTRATION_ODD: "warning",
     }
 )
 """All others are `info`."""

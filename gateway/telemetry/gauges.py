@@ -31,6 +31,23 @@ class VersionFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceFigures:
+    """One service of the catalogue as gauges show it.
+
+    Attributes:
+        service: Its name.
+        trusted: Its list was taken at its word.
+        registrations: How many, by what the catalogue's checks say, `maintenance` and `kept`; every state present.
+        odd: How many, by what is odd about them; every word present.
+    """
+
+    service: str
+    trusted: bool
+    registrations: Mapping[str, int]
+    odd: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class FleetFigures:
     """The fleet as gauges show it.
 
@@ -38,9 +55,10 @@ class FleetFigures:
         generation: The generation in force.
         last_success: Epoch second of the last good read of the source; None before the first.
         config_hash: 12 hex over the documents in force.
-        source: `files` or `consul`.
+        source: `files`, `consul`, or `disk` where a copy stands in.
         documents: How many, by kind and state; every state present.
         versions: Every version in force.
+        services: Every service that contracts name.
     """
 
     generation: int
@@ -49,6 +67,7 @@ class FleetFigures:
     source: str
     documents: Mapping[tuple[str, str], int]
     versions: tuple[VersionFigures, ...]
+    services: tuple[ServiceFigures, ...] = ()
 
 
 class FleetGauges(Collector):
@@ -85,6 +104,7 @@ class FleetGauges(Collector):
             documents.add_metric(labels, number)
         yield documents
         yield from _versions(figures.versions)
+        yield from _services(figures.services)
 
 
 def _versions(versions: tuple[VersionFigures, ...]) -> Iterator[Metric]:
@@ -104,3 +124,22 @@ def _versions(versions: tuple[VersionFigures, ...]) -> Iterator[Metric]:
         if figures.share is not None:
             share.add_metric(key, figures.share)
     yield from (instances, observe, share, panic)
+
+
+def _services(services: tuple[ServiceFigures, ...]) -> Iterator[Metric]:
+    trusted = GaugeMetricFamily(
+        "gateway_catalogue_trusted", "1: the list of a service is taken at its word.", labels=("service",)
+    )
+    registrations = GaugeMetricFamily(
+        "gateway_catalogue_registrations", "Registrations by state.", labels=("service", "state")
+    )
+    odd = GaugeMetricFamily(
+        "gateway_catalogue_odd_registrations", "Registrations that are odd.", labels=("service", "oddity")
+    )
+    for figures in services:
+        trusted.add_metric((figures.service,), float(figures.trusted))
+        for state, number in figures.registrations.items():
+            registrations.add_metric((figures.service, state), number)
+        for oddity, number in figures.odd.items():
+            odd.add_metric((figures.service, oddity), number)
+    yield from (trusted, registrations, odd)

@@ -178,6 +178,10 @@ class Metrics(Collector):
         """Count a restart of the loop that reads the source."""
         self.process.watch_restarts += 1
 
+    def reading_odd(self, cause: str) -> None:
+        """Count a reply of the source that looks like an accident."""
+        count(self.process.config_suspicious, cause)
+
     def alert_dropped(self) -> None:
         """Count an alert that found no room."""
         self.process.alerts_dropped += 1

@@ -17,11 +17,13 @@ from gateway.control.schedule import ProbeSchedule
 from gateway.control.standing import InstanceKey, Probe, Tracked
 from gateway.health.liveness import ProbeOutcome
 from gateway.routing.snapshot import Instance, VersionView
+from gateway.sources.listing import Listing, Registration, take
 from gateway.sources.reading import DocumentFault, DocumentText, Reading
 from gateway.telemetry.changes import Change, ChangeKind
 from gateway.telemetry.metrics import Metrics
 from inference_dna.dna import strand
 from inference_dna.observation import NO_ANSWER, Observation
+from tests.support.registrations import SERVICE
 
 MODEL = "m"
 
@@ -104,13 +106,19 @@ class Story:
     seen: list[Instance] = field(default_factory=list)
     swaps: list[int] = field(default_factory=list)
     documents: Documents = NO_DOCUMENTS
+    has_catalogue: bool = False
 
     def __post_init__(self) -> None:
         self.registry = CollectorRegistry()
         self.metrics = Metrics(self.registry, build="test")
         self.schedule = ProbeSchedule(self.clock)
         self.fleet = Fleet(
-            now=self.clock, draw=lambda: 0.5, schedule=self.schedule, metrics=self.metrics, listener=self.told.append
+            now=self.clock,
+            draw=lambda: 0.5,
+            schedule=self.schedule,
+            metrics=self.metrics,
+            listener=self.told.append,
+            has_catalogue=self.has_catalogue,
         )
         self.fleet.follow(
             on_instance=self.seen.append, on_documents=lambda: self.swaps.append(self.fleet.current().generation)
@@ -120,6 +128,11 @@ class Story:
         """Put these documents in force; all others are gone."""
         self.documents = documents_of(*texts, before=self.documents)
         self.fleet.apply(self.documents)
+
+    def enlist(self, *registrations: Registration) -> None:
+        """Let the catalogue list these for the one service there is."""
+        known = self.fleet.choice.listings.get(SERVICE, Listing(SERVICE))
+        self.fleet.enlist({SERVICE: take(known, registrations, went_back=False, now=self.clock())})
 
     def kinds(self) -> list[ChangeKind]:
         """What was told since the last time this was asked."""

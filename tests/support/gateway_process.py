@@ -17,6 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+START_S = 60.0
+"""A start takes three seconds on a quiet machine; on a busy one far longer, which is nothing that tests measure."""
+
 
 def free_port() -> int:
     with socket.socket() as sock:
@@ -41,10 +44,23 @@ def write_text(path: Path, text: str) -> None:
 
 
 class GatewayProcess:
-    """`with GatewayProcess(folder) as gateway:`; stops it at the end and shows its log when it did not stop well."""
+    """`with GatewayProcess(folder) as gateway:`; stops it at the end and shows its log when it did not stop well.
 
-    def __init__(self, folder: Path, *, probe_interval: float = 0.5, **settings: object) -> None:
+    Documents come from `source`, else from the folder; with one that is not there at the start, do not `wait_ready`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        source: str | None = None,
+        wait_ready: bool = True,
+        probe_interval: float = 0.5,
+        **settings: object,
+    ) -> None:
         self.folder = folder
+        self._source = source or f"file:{folder}"
+        self._wait_ready = wait_ready
         self.port, self.admin_port = free_port(), free_port()
         self._probe_interval = probe_interval
         self._settings = {f"GATEWAY_{name.upper()}": str(value) for name, value in settings.items()}
@@ -64,7 +80,7 @@ class GatewayProcess:
     def __enter__(self) -> Self:
         (self.folder / "contracts").mkdir(parents=True, exist_ok=True)
         options = {
-            "--source": f"file:{self.folder}",
+            "--source": self._source,
             "--host": "127.0.0.1",
             "--port": self.port,
             "--admin-port": self.admin_port,
@@ -72,10 +88,12 @@ class GatewayProcess:
         }
         words = [str(word) for option in options.items() for word in option]
         command = [sys.executable, "-m", "gateway.cli.main", "gateway", *words]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("GATEWAY_")} | self._settings
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GATEWAY_")}
+        environment |= {"GATEWAY_SOURCE_JITTER": "0", "GATEWAY_KEPT_FOLDER": "", **self._settings}
         self.process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT, env=environment)
         try:
-            self.wait_for(lambda: self.admin("/readyz")[0] == 200, what="the gateway to be ready")
+            ready = "/readyz" if self._wait_ready else "/livez"
+            self.wait_for(lambda: self.admin(ready)[0] == 200, what="the gateway to be ready", timeout_s=START_S)
         except BaseException:
             self.process.kill()
             self.process.wait()

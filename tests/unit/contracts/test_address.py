@@ -32,7 +32,7 @@ def test_the_authority_always_names_the_port() -> None:
     ("text", "sentence"),
     [
         ("", "must begin with http:// or https://"),
-        ("host:80", "must begin with http:// or https://"),
+        ("host:80", "write http://host:80, or https://host:80."),
         ("ftp://host", "must begin with http:// or https://"),
         ("http://user:word@host", "must not hold a user"),
         ("http://host/?a=1", "must not hold a query"),

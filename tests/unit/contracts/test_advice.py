@@ -44,6 +44,16 @@ def test_a_sound_set_is_told_nothing() -> None:
         pytest.param({"owner": "us"}, "/owner: is unknown and has no effect.", id="what-the-reader-warned-about"),
         pytest.param({"successor": "v9.0.0"}, "/successor: v9.0.0 has no contract", id="successor"),
         pytest.param(
+            {"instances": ["http://a:1"], "draining": ["a:2"]},
+            '/draining/0: "a:2" is none of its instances, so nothing is drained by it.',
+            id="drains-a-stranger",
+        ),
+        pytest.param(
+            {"instances": ["http://a:1", "http://a:2/b/"], "draining": ["a:2/b", "a:1"]},
+            "/draining: every instance is drained, so this version serves nothing.",
+            id="drains-all",
+        ),
+        pytest.param(
             {"dna": []}, "/dna: nothing is accepted, so this version serves nothing", id="enforce-without-dna"
         ),
         pytest.param(

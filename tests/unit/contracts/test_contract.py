@@ -254,7 +254,12 @@ def test_values_a_program_made_pass_as_they_are() -> None:
             "is one address for several instances",
             id="one-attestor-for-a-service",
         ),
-        pytest.param({"health_url": "healthz"}, "/health_url", "must begin with http:// or https://", id="health-url"),
+        pytest.param(
+            {"draining": ["http://a:1"]}, "/draining/0", "write host:port as `dna status` shows it", id="draining"
+        ),
+        pytest.param(
+            {"health_url": "healthz"}, "/health_url", "write a path like /healthz, or http://{host}:", id="health-url"
+        ),
         pytest.param(
             {"deprecated_at": "2026-02-01", "sunset_at": "2026-01-31T23:59:59Z"},
             "/sunset_at",

@@ -169,7 +169,7 @@ def test_other_sticky_keys_are_refused(text: str) -> None:
         pytest.param(
             "canary_rules: [{version: 1.0.0, traffic_percentage: 5%}]",
             "/canary_rules/0/traffic_percentage",
-            '"5%" must be a number.',
+            '"5%" must be a number, without a unit: 5.',
             id="percent-sign",
         ),
         pytest.param(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import gc
 import resource
 import subprocess
 import sys
 
 import pytest
 
-from gateway.process import connections_within
+from gateway.process import SetAside, connections_within
 
 SCRIPT = """
 import resource
@@ -32,3 +33,16 @@ def test_the_limit_of_descriptors_is_raised_as_far_as_it_may_be() -> None:
     )
 
     assert done.stdout.split() == ["512", "512"]
+
+
+def test_many_documents_are_set_aside_once_and_again_when_there_are_half_as_many_more() -> None:
+    set_aside, frozen = SetAside(), []
+    try:
+        for documents in (50, 10_000, 10_001, 14_000, 16_000):
+            gc.unfreeze()
+            set_aside.grown_to(documents)
+            frozen.append(gc.get_freeze_count() > 0)
+    finally:
+        gc.unfreeze()
+
+    assert frozen == [False, True, False, False, True]

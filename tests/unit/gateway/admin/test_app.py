@@ -11,7 +11,9 @@ import pytest
 from gateway.admin.app import AdminParts, admin_app
 from gateway.control.assemble import assemble
 from gateway.control.watcher import NothingReadable, SourceState
+from gateway.sources.consul.rights import Rights
 from tests.support.control import MODEL, Story, contract, documents_of, reading, route, stated
+from tests.support.registrations import SERVICE, listing, registration
 
 A, B, C = (f"http://10.0.0.{n}:8000" for n in (1, 2, 3))
 GOOD = SourceState("files", "file:somewhere", True, (), 1000.0, 1_700_000_000.0)
@@ -24,6 +26,7 @@ class Port:
         self.story = Story()
         self.source = GOOD
         self.draining = False
+        self.dead: tuple[str, ...] = ()
         self.prunes: list[tuple[str, ...] | NothingReadable] = []
 
     async def _prune(self) -> tuple[str, ...]:
@@ -47,6 +50,8 @@ class Port:
             wall=lambda: 1_700_000_100.0,
             draw=lambda: 0.5,
             started=1_700_000_000.0,
+            rights=lambda: Rights("accessor-1", ("gateway",)),
+            dead_loops=lambda: self.dead,
         )
 
         async def once() -> httpx.Response:
@@ -75,6 +80,18 @@ def test_the_process_lives(port: Port) -> None:
     answer = port.ask("/livez")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_w22_a_dead_loop_fails_the_health_of_the_process_and_no_readiness(port: Port) -> None:
+    port.dead = ("watcher",)
+
+    assert port.ask("/livez").status_code == 503
+    assert "watcher" in port.ask("/livez").json()["reason"]
+    assert port.ask("/readyz").status_code == 200
+
+
+def test_whose_token_reads_consul_is_named(port: Port) -> None:
+    assert port.ask("/status").json()["rights"] == {"accessor": "accessor-1", "policies": ["gateway"], "problem": ""}
 
 
 def test_it_is_ready_with_one_good_read(port: Port) -> None:
@@ -279,3 +296,40 @@ def test_an_empty_gateway_has_a_status_too() -> None:
 
     assert port.ask("/status").json()["documents"] == []
     assert port.ask("/models").json() == {"generation": 0, "models": []}
+
+
+def test_the_status_shows_what_the_catalogue_lists_and_what_is_odd_about_it() -> None:
+    port = Port()
+    port.story.apply(contract(service=SERVICE))
+    (unread,) = port.ask("/status").json()["documents"]
+    port.story.enlist(
+        registration("a", weight=3.0, maintenance="disk", dna="a1b2c3d4", node="gpu7"),
+        registration("x", "10.0.0.2:8000", "v9.0.0"),
+    )
+    port.story.clock.pass_(2)
+    status = port.ask("/status").json()
+    (one,), (service,) = status["instances"], status["services"]
+
+    assert unread["note"] == "the list of service bert was not read yet; only --source consul:// reads one"
+    assert status["documents"][0]["note"] == ""
+    assert (one["weight"], one["registration"], one["registered_dna"]) == (3.0, "gpu7/a", "a1b2c3d4")
+    assert one["draining"] == "by an operator's wish: disk"
+    assert {name: service[name] for name in ("service", "ok", "problem", "registrations", "kept")} == {
+        "service": SERVICE,
+        "ok": True,
+        "problem": "",
+        "registrations": 2,
+        "kept": 0,
+    }
+    assert service["last_read_seconds_ago"] == 2.0
+    (fault,) = service["faults"]
+    assert (fault["registration"], fault["address"], fault["oddity"]) == ("n1/x", "10.0.0.2:8000", "no_contract")
+
+
+def test_services_with_something_amiss_come_first() -> None:
+    port = Port()
+    port.story.apply(contract(service=SERVICE), contract("v2.0.0", service="gpt"))
+    odd = listing(registration("x", "10.0.0.2:8000", "v9.0.0"), service="gpt")
+    port.story.fleet.enlist({SERVICE: listing(registration("a")), "gpt": odd})
+
+    assert [one["service"] for one in port.ask("/status").json()["services"]] == ["gpt", SERVICE]

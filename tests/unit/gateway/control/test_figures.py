@@ -6,9 +6,17 @@ import pytest
 
 from gateway.control.figures import figures, wanted_shares
 from gateway.control.watcher import SourceState
+from gateway.sources.listing import CheckState, take
+from gateway.telemetry.gauges import FleetFigures
 from tests.support.control import Story, contract, route, stated
+from tests.support.registrations import SERVICE, listing, registration
 
 A, B, C = (f"http://10.0.0.{n}:8000" for n in (1, 2, 3))
+
+
+def shown_of(story: Story) -> FleetFigures:
+    fleet = story.fleet
+    return figures(fleet.current(), fleet.documents, fleet.choice, fleet.tracked, SourceState("files", "x"))
 
 
 def rules(*percentages: tuple[str, float]) -> list[dict[str, Any]]:
@@ -20,7 +28,7 @@ def test_instances_are_counted_by_identity_and_liveness_with_every_state_present
     story.apply(contract("v1.0.0", A, B, C), contract("v2.0.0", A, enforcement="observe"))
     story.probe(A)
     story.probe(B, stated("b"))
-    shown = figures(story.fleet.current(), story.fleet.documents, story.fleet.tracked, SourceState("files", "x"))
+    shown = shown_of(story)
     by_version = {one.version: one for one in shown.versions}
     one = by_version["v1.0.0"]
 
@@ -40,9 +48,27 @@ def test_a_retired_version_has_no_gauges() -> None:
     story = Story()
     story.apply(contract("v1.0.0", A, status="retired"))
 
-    assert not figures(
-        story.fleet.current(), story.fleet.documents, story.fleet.tracked, SourceState("files", "x")
-    ).versions
+    assert not shown_of(story).versions
+
+
+def test_registrations_are_counted_by_state_and_by_what_is_odd() -> None:
+    story = Story()
+    story.apply(contract(service=SERVICE))
+    known = listing(
+        registration("a"),
+        registration("b", "10.0.0.2:8000", maintenance="disk", check=CheckState.CRITICAL),
+        registration("c", "10.0.0.3:8000", "v9.0.0", check=CheckState.WARNING),
+    )
+    story.fleet.enlist({SERVICE: take(known, [], went_back=False, now=200)})
+    (shown,) = shown_of(story).services
+
+    assert (shown.service, shown.trusted) == (SERVICE, False)
+    assert shown.registrations == {"passing": 0, "warning": 0, "critical": 0, "maintenance": 0, "kept": 3}
+    assert shown.odd == {"unreadable": 0, "no_contract": 1, "duplicate": 0, "shared_address": 0, "flapping": 0}
+    story.fleet.enlist({SERVICE: known})
+    (shown,) = shown_of(story).services
+    assert shown.trusted
+    assert shown.registrations == {"passing": 1, "warning": 1, "critical": 0, "maintenance": 1, "kept": 0}
 
 
 @pytest.mark.parametrize(

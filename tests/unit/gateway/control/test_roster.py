@@ -27,7 +27,7 @@ def known(identity: Identity, *, probed: Observation | None, under: Contract) ->
     probe = Probe(10.1, ProbeOutcome.OK, 0.1, "", probed, 10.0) if probed else None
     doubted_at = float("-inf") if identity is Identity.VERIFIED else 10.1
     state = IdentityState(identity, "as it was", dna=dna("a"), digest=digest("a"), doubted_at=doubted_at)
-    tracked = Tracked(one.instance, under, 0.0, identity=state, probe=probe, stated=probe)
+    tracked = Tracked(one.instance, under, one.listed, 0.0, identity=state, probe=probe, stated=probe)
     return {one.instance.key: tracked}
 
 

@@ -21,7 +21,7 @@ def told(snapshot: Snapshot, request: RouteRequest) -> Any:
 
 
 def test_a_decision() -> None:
-    workers = [worker("v2.4.0", name) for name in "abc"]
+    workers = [worker("v2.4.0", name, weight=0.5 if name == "c" else 1.0) for name in "abc"]
     snapshot = fleet(served("v2.4.0", *workers, worker("v2.4.0", "d", refused="down: probes failed")), "v2.5.0")
 
     assert told(snapshot, asking("^2.4 <2.5", prefix="a1")) == {
@@ -34,11 +34,23 @@ def test_a_decision() -> None:
         "dna_prefix": "a1",
         "canary": None,
         "candidates": [
-            {"version": "v2.4.0", "instance": "a", "kept": True, "reason": "picked"},
-            {"version": "v2.4.0", "instance": "b", "kept": True, "reason": "picker: not drawn"},
-            {"version": "v2.4.0", "instance": "c", "kept": True, "reason": "scorer: more in flight for its weight"},
-            {"version": "v2.4.0", "instance": "d", "kept": False, "reason": "down: probes failed"},
-            {"version": "v2.5.0", "instance": "i-1", "kept": False, "reason": "version: range chose v2.4.0"},
+            {"version": "v2.4.0", "instance": "a", "weight": 1.0, "kept": True, "reason": "picked"},
+            {"version": "v2.4.0", "instance": "b", "weight": 1.0, "kept": True, "reason": "picker: not drawn"},
+            {
+                "version": "v2.4.0",
+                "instance": "c",
+                "weight": 0.5,
+                "kept": True,
+                "reason": "scorer: more in flight for its weight",
+            },
+            {"version": "v2.4.0", "instance": "d", "weight": 1.0, "kept": False, "reason": "down: probes failed"},
+            {
+                "version": "v2.5.0",
+                "instance": "i-1",
+                "weight": 1.0,
+                "kept": False,
+                "reason": "version: range chose v2.4.0",
+            },
         ],
     }
 
@@ -55,7 +67,7 @@ def test_a_refusal() -> None:
         "instance": None,
         "dna_prefix": None,
         "canary": None,
-        "candidates": [{"version": "v2.4.0", "instance": "i-1", "kept": False, "reason": "retired"}],
+        "candidates": [{"version": "v2.4.0", "instance": "i-1", "weight": 1.0, "kept": False, "reason": "retired"}],
         "status": 410,
         "code": "version_retired",
         "detail": f"{MODEL} v2.4.0 is retired; use v2.5.0",
