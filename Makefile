@@ -34,9 +34,9 @@ run: $(STAMP) ## Start the gateway and five demo workers; Ctrl-C stops them
 demo: $(STAMP) ## Start the same fleet and play the tour; fails unless every step shows what it says
 	@exec $(PY) -m tools.demo.tour
 
-test: $(MODELS) $(if $(LONG),$(ENGINE)) ## Run the test suite, what requests pass through compiled as well; LONG=1: the long tests, too
+test: $(MODELS) $(if $(LONG),$(ENGINE)) ## Run the test suite; LONG=1 make test: long ones, too, and compiled what requests pass through
 	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term
-	$(PY) -m tools.compiled test
+	$(if $(LONG),$(PY) -m tools.compiled test)
 
 compile: $(STAMP) ## Compile the way of a request (two minutes, needs a C compiler); `make run` then uses it
 	@$(PY) -m tools.compiled build

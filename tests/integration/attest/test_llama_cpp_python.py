@@ -1,7 +1,7 @@
 """A real engine that compiles for minutes: the server of llama-cpp-python with a real model, attested by the command.
 
-It lives in an environment of its own, which `LONG=1 make test` builds, as CI does; where it is not built these tests are
-skipped, unless LONG says that they must run.
+It lives in an environment of its own, which `LONG=1 make test` builds, as CI does; where it is not built these tests
+are skipped, unless LONG says that they must run.
 """
 
 from __future__ import annotations
