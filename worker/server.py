@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+_LOG = logging.getLogger("worker")
 _GRACE_S = 10
 """How long requests in flight may take after SIGTERM."""
 _KEEP_ALIVE_S = 75
@@ -18,7 +20,7 @@ def serve(app: ASGIApp, protocol: type[HttpToolsProtocol], *, host: str, port: i
     """Serve until SIGTERM or SIGINT, then let requests in flight finish."""
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
-        app,
+        BrokenOff(app),
         host=host,
         port=port,
         http=protocol,
@@ -32,3 +34,20 @@ def serve(app: ASGIApp, protocol: type[HttpToolsProtocol], *, host: str, port: i
         timeout_graceful_shutdown=_GRACE_S,
     )
     uvicorn.Server(config).run()
+
+
+class BrokenOff:
+    """An application whose requests may be cancelled at the end: each is a line in the log, not a traceback.
+
+    What was begun of its answer stays without an end, so that no client takes it for whole; else uvicorn answers 500.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection scope."""
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            _LOG.warning("%s took longer than the %d s that were left: it was broken off", scope["path"], _GRACE_S)

@@ -31,7 +31,7 @@ class IsolationGuard:
 
     Args:
         backend: What is watched.
-        every: Look at every so-manieth answer; 1 looks at all.
+        every: Look at every Nth answer; 1 looks at all.
         broken: Is told each violation, in the thread that found it.
     """
 

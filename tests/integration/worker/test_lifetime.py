@@ -87,6 +87,21 @@ def test_what_is_in_flight_is_finished_first(start: Start) -> None:
     assert answer.result().json()["intent"] == "refund"
 
 
+@pytest.mark.slow
+def test_what_takes_too_long_is_broken_off_without_a_traceback(start: Start, capfd: pytest.CaptureFixture[str]) -> None:
+    worker = start("v2.3.1", "--delay-ms", "60000")
+
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(worker.generate, "我要退款")
+        time.sleep(0.3)
+        assert worker.end() == 0
+
+    assert answer.result().status_code == httpx.codes.INTERNAL_SERVER_ERROR
+    log = capfd.readouterr().err
+    assert "/generate took longer than the 10 s that were left: it was broken off" in log
+    assert "Traceback" not in log
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the kernel's word on handlers is read there")
 def test_a_signal_while_the_libraries_are_imported_is_an_ordinary_end_too(start: Start) -> None:
     worker = start("v2.3.1", wait=False)
