@@ -12,10 +12,11 @@ import pytest
 from tests.support.consul import ConsulAgent, ConsulCluster, running_cluster
 from tests.support.enlisted_fleet import EnlistedFleet, edit, gateway_at, share_of_canary
 from tests.support.gateway_process import GatewayProcess, http
+from tests.support.long import LONG
 from tests.support.stub_worker import StubWorker, contract_for
 from tests.support.traffic import Traffic
 
-pytestmark = pytest.mark.slow
+pytestmark = [LONG, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

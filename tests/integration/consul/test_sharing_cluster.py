@@ -12,10 +12,11 @@ import pytest
 
 from tests.support.consul import ConsulAgent, ConsulCluster, running_cluster
 from tests.support.gateway_process import GatewayProcess, write_documents
+from tests.support.long import LONG
 from tests.support.stub_worker import StubWorker, contract_for, workers
 from tests.support.traffic import Traffic
 
-pytestmark = pytest.mark.slow
+pytestmark = [LONG, pytest.mark.slow]
 
 NAMES = ("a", "b")
 WORKERS = 6

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Run
+from tests.support.long import LONG
 
 BROKEN = "def answer(model, t):\n    model.generation_config.temperature = t\n"
 GOOD = "def answer(model, t):\n    return model.generate(temperature=t)\n"
@@ -133,6 +134,7 @@ def test_nothing_to_look_through_is_wrong_usage(words: tuple[str, ...], says: st
     assert says in err
 
 
+@LONG
 def test_five_thousand_files(dna: Run) -> None:
     source = GOOD * 3
     root = project({f"p{place % 50}/m{place}.py": source for place in range(5000)} | {"p7/bad.py": BROKEN})

@@ -16,6 +16,7 @@ import pytest
 from inference_dna.binding.pack import pack_generator
 from inference_dna.binding.settings import BoundSettings
 from inference_dna.canonical import Refused
+from tests.support.long import LONG
 from tests.support.planted import asked, guarded
 from tests.support.procfs import rss
 from tests.support.tiny_bundle import language_model
@@ -205,9 +206,7 @@ def test_an_abandoned_answer_leaves_nothing(model: CausalLM) -> None:
     assert asked(model) == before
 
 
-@pytest.mark.parametrize(
-    "requests", [180, pytest.param(2000, marks=[pytest.mark.slow, pytest.mark.timeout(300)])], ids=str
-)
+@pytest.mark.parametrize("requests", [180, pytest.param(2000, marks=[LONG, pytest.mark.timeout(300)])], ids=str)
 def test_memory_is_flat_over_many_requests(model: CausalLM, requests: int) -> None:
     """Both what Python allocates and what the process holds, in which the tensors are."""
 
