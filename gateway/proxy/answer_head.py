@@ -84,12 +84,11 @@ def read_answer_head(raw: bytes, limits: Limits, *, head_only: bool) -> AnswerHe
     said = {line.name: line.value for line in lines}
     named = _named(lines, said)
     keeps = b"close" not in named and (version == "1.1" or b"keep-alive" in named)
-    if status < 200:
-        if not keeps:
-            raise Malformed("an interim answer ends the connection")
-        return None
     if len(said) != len(lines) and sum(line.name in _FRAMING for line in lines) > 1:
         raise Malformed("the answer's framing is stated more than once")
+    if status < 200:
+        _check_interim(said, keeps=keeps)
+        return None
     has_body = not head_only and status not in _NO_BODY
     length = _body_length(said, version, has_body=has_body)
     return AnswerHead(status, lines, said, length, has_body, named, keeps)
@@ -128,6 +127,14 @@ def read_line(line: bytes) -> AnswerLine:
             _LINES.clear()  # dna: allow shared-container a line is always read as the same value
         _LINES[line] = read  # dna: allow shared-container a line is always read as the same value
     return read
+
+
+def _check_interim(said: dict[bytes, bytes], *, keeps: bool) -> None:
+    """Refuse what would end the connection, or bring a body (RFC 9110 section 8.6, RFC 9112 section 6.1)."""
+    if not keeps:
+        raise Malformed("an interim answer ends the connection")
+    if b"transfer-encoding" in said or said.get(b"content-length", b"0") != b"0":
+        raise Malformed("an interim answer has a body")
 
 
 def _named(lines: list[AnswerLine], said: dict[bytes, bytes]) -> frozenset[bytes]:

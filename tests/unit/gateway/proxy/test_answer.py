@@ -121,6 +121,10 @@ def test_sound_answers(answer: bytes, status: int, body: bytes, reusable: bool) 
         pytest.param(OK + b"X : a\r\nContent-Length: 0\r\n\r\n", id="blank-before-the-colon"),
         pytest.param(b"HTTP/1.0 100 Continue\r\n\r\n" + LENGTH, id="interim-of-1.0"),
         pytest.param(b"HTTP/1.1 103 X\r\nConnection: close\r\n\r\n" + LENGTH, id="interim-that-closes"),
+        pytest.param(
+            b"HTTP/1.1 103 X\r\nContent-Length:\xb50\r\n\r\n" + LENGTH, id="interim-with-a-length-that-is-none"
+        ),
+        pytest.param(b"HTTP/1.1 103 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + LENGTH, id="interim-in-chunks"),
         pytest.param(b"HTTP/1.1 104 X\r\nContent-Length: 5\r\n\r\nhello" + LENGTH, id="interim-with-a-body"),
     ],
 )
