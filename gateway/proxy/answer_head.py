@@ -122,6 +122,8 @@ def read_line(line: bytes) -> AnswerLine:
     if said is None:
         raise Malformed("a line of the answer's head is no header line")
     read = AnswerLine(said[1], said[2].strip(b" \t"))
+    if read.name in _FRAMING and b"\t" in said[2]:  # a blank to some readers, a part of the value to others
+        raise Malformed("the answer's framing is stated with a tab")
     if len(line) <= _LONGEST_REMEMBERED:
         if len(_LINES) >= _MOST_REMEMBERED:
             _LINES.clear()  # dna: allow shared-container a line is always read as the same value

@@ -107,6 +107,8 @@ def test_sound_answers(answer: bytes, status: int, body: bytes, reusable: bool) 
         pytest.param(OK + b"Content-Length: 9999999999999999999\r\n\r\n", id="length-too-large"),
         pytest.param(OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", id="another-coding-before"),
         pytest.param(OK + b"Transfer-Encoding: gzip\r\n\r\n", id="another-coding"),
+        pytest.param(OK + b"Transfer-Encoding: chunked\t\r\n\r\n0\r\n\r\n", id="coding-and-tab"),
+        pytest.param(OK + b"Content-Length:\t3\r\n\r\nabc", id="tab-and-length"),
         pytest.param(OK + b"Transfer-Encoding: identity\r\n\r\n", id="identity"),
         pytest.param(
             OK + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", id="chunked-twice"
