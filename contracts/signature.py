@@ -14,11 +14,8 @@ from contracts.harvest import Plain
 from contracts.key import DocumentKind
 from inference_dna.canonical import Refused, canonical
 from inference_dna.headers import FORMAT_NAME
-from inference_dna.manifest import key_id
-from inference_dna.trust.base64url import encode_base64url
 from inference_dna.trust.keys import Algorithm, TrustedKey
-from inference_dna.trust.pem import load_private_key
-from inference_dna.trust.signing import is_signed_by
+from inference_dna.trust.signing import ed25519_entry, is_signed_by
 
 Document: TypeAlias = Mapping[str, Plain]
 
@@ -49,10 +46,7 @@ def sign(kind: DocumentKind, value: Document, private_key: bytes, passphrase: by
     Raises:
         Refused: The key cannot be used, or the document has no canonical form.
     """
-    key = load_private_key(private_key, passphrase)
-    kid = key_id(key.public_key().public_bytes_raw())
-    made = encode_base64url(key.sign(signed_bytes(kind, value)))
-    return {"alg": Algorithm.ED25519.value, "kid": kid, "sig": made}
+    return ed25519_entry(signed_bytes(kind, value), private_key, passphrase)
 
 
 def is_stale(kind: DocumentKind, before: Document, after: Document) -> bool:

@@ -75,22 +75,14 @@ def serve(settings: Settings) -> int:
     log = Logs.open(settings)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, place, tls, signers, shared, sockets, log))
+            runner.run(_serve(functools.partial(build, settings, place, tls, signers, shared, sockets, log)))
     finally:
         log.access.close()
     return 0
 
 
-async def _serve(
-    settings: Settings,
-    place: Path | ConsulAddress,
-    tls: ssl.SSLContext,
-    signers: Signers,
-    shared: ConsulAddress | None,
-    sockets: Sockets,
-    log: Logs,
-) -> None:
-    await run(build(settings, place, tls, signers, shared, sockets, log))
+async def _serve(make: Callable[[], Gateway]) -> None:
+    await run(make())  # made on the loop that it runs on
 
 
 def build(

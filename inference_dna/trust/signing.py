@@ -56,10 +56,18 @@ def sign_ed25519(document: Mapping[str, Json], private_key: bytes, passphrase: b
     Raises:
         Refused: The key cannot be used, or the document has no canonical form.
     """
+    return with_signature(document, ed25519_entry(signed_bytes(document), private_key, passphrase), "kid")
+
+
+def ed25519_entry(text: bytes, private_key: bytes, passphrase: bytes | None = None) -> dict[str, str]:
+    """Sign bytes; give `alg`, `kid` and `sig` as documents carry them.
+
+    Raises:
+        Refused: The key cannot be used.
+    """
     key = load_private_key(private_key, passphrase)
     kid = key_id(key.public_key().public_bytes_raw())
-    signature = encode_base64url(key.sign(signed_bytes(document)))
-    return with_signature(document, {"alg": Algorithm.ED25519.value, "kid": kid, "sig": signature}, "kid")
+    return {"alg": Algorithm.ED25519.value, "kid": kid, "sig": encode_base64url(key.sign(text))}
 
 
 def sign_gpg(

@@ -10,7 +10,8 @@ import pytest
 @pytest.fixture(scope="module", autouse=True)
 def pytorch_as_before() -> Iterator[None]:
     """Other tests follow in the same process."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     threads, is_deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     yield
     torch.set_num_threads(threads)

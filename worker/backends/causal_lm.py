@@ -9,7 +9,7 @@ otherwise, and an answer must not depend on who else asked (ADR 12).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from inference_dna.canonical import Refused
 from inference_dna.measure.generation import read_generation
 from inference_dna.measure.loading import load_transformers
 from worker.answer_text import AnswerText
-from worker.backend import Cancelled, Message
 from worker.backends.next_token import next_token
 from worker.backends.seeds import seed_of
 from worker.backends.text_tokenizer import TextTokenizer
+from worker.backends.token_model import TokenModel
 from worker.bundle import BundleRefused
 from worker.decoding import answer
-from worker.generation import Allowed, Ended, GenerationRequest, Settings, Token
+from worker.generation import Allowed, GenerationRequest, Settings
 from worker.sealed import Sealed
 
 _WARM_UP = "warm up"
@@ -37,7 +37,7 @@ _CODE = (next_token, answer, AnswerText)
 
 
 @dataclass(frozen=True, slots=True)
-class CausalLM:
+class CausalLM(TokenModel):
     """A loaded model. `given` is what the library would be given for a request without settings."""
 
     model: Any
@@ -48,23 +48,6 @@ class CausalLM:
     context: int
     end_ids: frozenset[int]
     given: Mapping[str, Any]
-
-    def encode(self, text: str) -> tuple[int, ...]:
-        """Give the ids of a text that is to be continued."""
-        return self.tokenizer.encode(text)
-
-    def encode_chat(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Give the ids of a conversation.
-
-        Raises:
-            RequestRefused: There is no chat template, or it refuses the conversation.
-        """
-        return self.tokenizer.encode_chat(messages)
-
-    def generate(self, request: GenerationRequest, cancelled: Cancelled) -> Iterator[Token | Ended]:
-        """Generate one answer."""
-        tokens, decode = self._tokens(request), self.tokenizer.decode
-        return answer(tokens, request, decode=decode, end_ids=self.end_ids, cancelled=cancelled)
 
     def warm_up(self) -> None:
         """Compute a few tokens and drop them. No code of a request runs: the guard has sealed nothing yet."""

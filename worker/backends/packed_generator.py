@@ -19,12 +19,11 @@ from inference_dna.canonical import Json, Refused
 from inference_dna.extra import needing
 from inference_dna.measure.folder import measure_folder
 from inference_dna.measure.script_model import measure
-from worker.backend import Cancelled, Message
 from worker.backends.seeds import seed_of
 from worker.backends.text_tokenizer import TextTokenizer
+from worker.backends.token_model import TokenModel
 from worker.bundle import BundleRefused
-from worker.decoding import answer
-from worker.generation import Allowed, Ended, GenerationRequest, Settings, Token
+from worker.generation import Allowed, GenerationRequest, Settings
 
 _LEFT_TO_REQUESTS = frozenset({"max_new_tokens", "stop", "seed"})
 _WARM_UP = "warm up"
@@ -32,7 +31,7 @@ _WARM_UP_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class PackedGenerator:
+class PackedGenerator(TokenModel):
     """A loaded archive and the tokenizer beside it."""
 
     module: Any
@@ -42,23 +41,6 @@ class PackedGenerator:
     allowed: Allowed
     context: int
     end_ids: frozenset[int]
-
-    def encode(self, text: str) -> tuple[int, ...]:
-        """Give the ids of a text that is to be continued."""
-        return self.tokenizer.encode(text)
-
-    def encode_chat(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Give the ids of a conversation.
-
-        Raises:
-            RequestRefused: There is no chat template, or it refuses the conversation.
-        """
-        return self.tokenizer.encode_chat(messages)
-
-    def generate(self, request: GenerationRequest, cancelled: Cancelled) -> Iterator[Token | Ended]:
-        """Generate one answer."""
-        tokens, decode = self._tokens(request), self.tokenizer.decode
-        return answer(tokens, request, decode=decode, end_ids=self.end_ids, cancelled=cancelled)
 
     def warm_up(self) -> None:
         """Compute a few tokens and drop them: the first calls of a compiled module rewrite its graph."""

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-compiled = pytest.importorskip("worker.isolation.compiled")
+from worker.isolation import compiled
 
 pytestmark = [pytest.mark.models, pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")]
 
 
-class Inner(torch.nn.Module):  # type: ignore[misc,name-defined]
+class Inner(torch.nn.Module):
     history: list[int]
 
     def __init__(self) -> None:
@@ -20,35 +20,36 @@ class Inner(torch.nn.Module):  # type: ignore[misc,name-defined]
         self.asked = 0
         self.table = torch.zeros(2)
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
         return ids.sum() + self.asked + len(self.history) + self.table.sum()
 
 
 class Counting(Inner):
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
         self.asked += 1
         return ids.sum() + self.asked + len(self.history) + self.table.sum()
 
 
 class Remembering(Inner):
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
         self.history.append(1)
         return ids.sum() + self.asked + len(self.history) + self.table.sum()
 
 
 class Writing(Inner):
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
         self.table[0] += 1.0
         return ids.sum() + self.asked + len(self.history) + self.table.sum()
 
 
-class Outer(torch.nn.Module):  # type: ignore[misc,name-defined]
+class Outer(torch.nn.Module):
     def __init__(self, inner: Any) -> None:
         super().__init__()
         self.inner = inner
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
-        return self.inner(ids)
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        answer: torch.Tensor = self.inner(ids)
+        return answer
 
 
 def values(module: Any) -> dict[str, str]:
