@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.settled_pytorch import computing as computing
 from tests.support.settled_pytorch import pytorch_as_before as pytorch_as_before
 from tests.support.worker_process import Start, starting
 

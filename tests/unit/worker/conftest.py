@@ -10,6 +10,7 @@ import pytest
 
 from inference_dna.assurance import Assurance
 from inference_dna.measure.healthz import Served
+from tests.support.settled_pytorch import computing as computing
 from tests.support.settled_pytorch import pytorch_as_before as pytorch_as_before
 from worker.bundle import Bundle, read_bundle
 from worker.demo.recipes import BUNDLES

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from inference_dna.canonical import Refused
 from inference_dna.measure.live_tokenizer import LiveTokenizer, live_tokenizer
 from inference_dna.measure.tokenizer import ProbeDifference, first_difference, probe
-from inference_dna.probe import PROBE_CHAT
+from inference_dna.probe import PROBE_CHAT, PROBE_TEXTS
 from tests.support.smollm2 import copy_folder
 from tests.unit.inference_dna.measure.conftest import Loaded
 
@@ -134,17 +134,21 @@ def test_what_is_no_tokenizer_is_refused() -> None:
         live_tokenizer({})
 
 
-@pytest.fixture(scope="module")
-def sentence_pieces() -> Any:
+def trained_pieces(lines: Iterable[str], vocab_size: int) -> Any:
     """A real model of the library, trained on a few lines."""
     import sentencepiece
 
     trained = io.BytesIO()
-    lines = [f"the {word} of the day is {number}" for number in range(200) for word in ("soup", "fish", "bread")]
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=trained, vocab_size=45, minloglevel=2
+        sentence_iterator=iter(lines), model_writer=trained, vocab_size=vocab_size, minloglevel=2
     )
     return sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
+
+
+@pytest.fixture(scope="module")
+def sentence_pieces() -> Any:
+    menu = [f"the {word} of the day is {number}" for number in range(200) for word in ("soup", "fish", "bread")]
+    return trained_pieces(menu, vocab_size=45)
 
 
 def test_a_sentencepiece_model_is_asked(sentence_pieces: Any) -> None:
@@ -157,8 +161,10 @@ def test_a_sentencepiece_model_is_asked(sentence_pieces: Any) -> None:
     assert len(answers(live).ids) == 34
 
 
-def test_sampling_left_on_in_sentencepiece_is_refused(sentence_pieces: Any) -> None:
-    sampling = live_tokenizer(lambda text: sentence_pieces.encode(text, enable_sampling=True, alpha=0.1, nbest_size=-1))
+def test_sampling_left_on_in_sentencepiece_is_refused() -> None:
+    # Pieces of the probe's own texts: each can be cut in many ways, so that all agree twice by chance in no run.
+    pieces = trained_pieces([text for text in PROBE_TEXTS if text.strip()] * 20, vocab_size=160)
+    sampling = live_tokenizer(lambda text: pieces.encode(text, enable_sampling=True, alpha=0.1, nbest_size=-1))
 
     with pytest.raises(Refused, match="differently twice"):
         answers(sampling)
