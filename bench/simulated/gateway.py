@@ -1,4 +1,4 @@
-"""One simulated gateway: the loops of `gateway/control/sharing.py` and of the prober, on the simulated clock.
+"""One simulated gateway: the loops of `gateway/control/sharing.py` on the simulated clock, beside a prober.
 
 Every decision is the gateway's own code: when a probe is due and how it is paced, what an observation does to an
 identity, what is told and how, what is made of what others tell, who watches whom and who is dead.
@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bench.simulated.prober import SimulatedProber
 from bench.simulated.world import World
 from contracts.verdict import judge
 from gateway.control import sharing
 from gateway.control.prober import Pace
+from gateway.control.schedule import AT_ONCE
 from gateway.control.sharing import NEWS_S
+from gateway.control.standing import InstanceKey
 from gateway.health import identity as identities
 from gateway.health.identity import Identity, IdentityState
 from gateway.health.liveness import Liveness, LivenessState
-from gateway.health.probe_schedule import next_probe_at
-from gateway.settings import Settings
+from gateway.health.probe_schedule import INTERVAL_S, next_probe_at
 from gateway.sharing.bulletin import write_bulletin
 from gateway.sharing.hearsay import GRACE_S, NO_DOUBT, TAKE_UP_S, Hearsay, hear, needs_a_look, saw, withdraw
 from gateway.sharing.pulse import BEAT_S, LOOK_S, Pulse, feel
 from gateway.sharing.sighting import Sighting, sighting_of
 
-_DEFAULTS = Settings.model_fields
-PROBES_PER_S = float(_DEFAULTS["probe_rate"].default)
-CONCURRENCY = int(_DEFAULTS["probe_concurrency"].default)
 _UP = LivenessState(Liveness.UP)
 _VERIFIED = IdentityState(Identity.VERIFIED, "digest equal")
 
@@ -56,10 +55,9 @@ class SimulatedGateway:
         """Its probes are simulated; of many that are cut off, only some are."""
         self.held: dict[int, Held] = {}
         self._world = world
-        self._pace = Pace(PROBES_PER_S, burst=CONCURRENCY)
+        self._prober = SimulatedProber(world.clock, self._probe)
         self._life = 0
         self._mine: set[int] = set()
-        self._probing: set[int] = set()
         self._told: dict[int, tuple[Sighting, float]] = {}
         self._serial = 0
         self._beat = 0
@@ -162,35 +160,21 @@ class SimulatedGateway:
     def _take_up(self, mine: set[int]) -> None:
         """Probe what falls to us now; what does no more is laid down when it would be due."""
         self._mine = mine
-        spread = TAKE_UP_S if self._world.clock.now > 0 else 5.0
-        for instance in mine - self._probing:
-            self._due(instance, self._world.clock.now + spread * self._world.chance.random())
+        world, keys = self._world, self._world.keys
+        spread = TAKE_UP_S if world.clock.now > 0 else INTERVAL_S
+        for instance in mine:
+            if keys[instance] not in self._prober:
+                self._prober.rouse(keys[instance], world.clock.now + spread * world.chance.random())
 
     # probes -----------------------------------------------------------------------------------------------------------
 
     def meet(self, instance: int) -> None:
         """Take in an instance that is new in the documents."""
         self.held[instance] = NEW
-        self._world.hold(self.number, instance, out=True)
-        clock = self._world.clock
-        if instance in self._mine:  # new ones pass before all others that are due, as in the gateway's schedule
-            self._pace.wait_s(clock.now)
-            self._probing.add(instance)
-            clock.at(clock.now, self._probe, instance)
-        else:
-            self._due(instance, clock.now + GRACE_S * (1 + self._world.chance.random()))
-
-    def _due(self, instance: int, at: float) -> None:
-        self._probing.add(instance)
-        self._world.clock.at(at, self._pace_probe, instance)
-
-    def _pace_probe(self, instance: int) -> None:
-        if not self._is_watched(instance):
-            self._probing.discard(instance)
-        elif wait_s := self._pace.wait_s(self._world.clock.now):
-            self._world.clock.after(wait_s, self._probe, instance)
-        else:
-            self._probe(instance)
+        world = self._world
+        world.hold(self.number, instance, out=True)
+        in_a_while = world.clock.now + GRACE_S * (1 + world.chance.random())
+        self._prober.put(world.keys[instance], AT_ONCE if instance in self._mine else in_a_while)
 
     def _is_watched(self, instance: int) -> bool:
         if self.dead or not self.followed:
@@ -198,14 +182,13 @@ class SimulatedGateway:
         held = self.held.get(instance, WELL)
         return self.alone or instance in self._mine or needs_a_look(held.hearsay, held.identity, _UP)
 
-    def _probe(self, instance: int) -> None:
+    def _probe(self, key: InstanceKey) -> float | None:
+        """Probe an instance that falls to us; gives the second of its next probe."""
+        world, instance = self._world, self._world.number[key]
         if not self._is_watched(instance):
-            self._probing.discard(instance)
-            return
-        world, now = self._world, self._world.clock.now
+            return None
         held = self._observe(instance)
-        at = next_probe_at(held.identity.identity, Liveness.UP, now=now, draw=world.chance.random())
-        world.clock.at(at, self._pace_probe, instance)
+        return next_probe_at(held.identity.identity, Liveness.UP, now=world.clock.now, draw=world.chance.random())
 
     def _observe(self, instance: int) -> Held:
         """Probe an instance; gives what is held of it since."""
@@ -297,8 +280,9 @@ class SimulatedGateway:
         hearsay = withdraw(before.hearsay, by)
         if hearsay is not before.hearsay:
             self._hold(instance, before, Held(before.identity, hearsay))
-            if instance not in self._probing and self._is_watched(instance):
-                self._due(instance, self._world.clock.now)
+            key = self._world.keys[instance]
+            if key not in self._prober and self._is_watched(instance):
+                self._prober.put(key, self._world.clock.now)
 
     def _look_at(self, instance: int) -> None:
         """Look at once at what was doubted and falls to us; the regular probe comes all the same."""

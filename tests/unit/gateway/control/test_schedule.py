@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.control.schedule import AT_ONCE, ProbeSchedule
+from gateway.control.schedule import AT_ONCE, NEVER, ProbeSchedule
 from gateway.control.standing import InstanceKey
 from tests.support.control import Clock
 
@@ -45,6 +45,28 @@ def test_where_all_probes_are_taken_every_fourth_goes_to_one_that_is_down() -> N
     taken = [found[2] for _ in range(40) if (found := schedule.take_due()) is not None]
 
     assert sum(name.startswith("dead") for name in taken) == 10
+
+
+def test_what_is_taken_over_passes_what_waits_for_its_turn() -> None:
+    schedule = ProbeSchedule(clock := Clock())
+    for number in range(50):
+        schedule.put(key(f"waiting-{number}"), clock() - 10)
+    schedule.put(key("orphan"), NEVER)
+    schedule.rouse(key("orphan"), clock() + 1)
+
+    assert next(iter(due(schedule))) == "waiting-0"
+    schedule.put(key("waiting"), clock() - 10)
+    schedule.put(key("new"), AT_ONCE)
+    clock.pass_(1)
+    assert due(schedule) == ["new", "orphan", "waiting"]
+
+
+def test_what_has_a_moment_is_not_roused() -> None:
+    schedule = ProbeSchedule(clock := Clock())
+    schedule.put(key("a"), clock() + 5)
+    schedule.rouse(key("a"), clock())
+
+    assert due(schedule) == []
 
 
 def test_a_later_word_overtakes_an_earlier_one() -> None:
