@@ -30,7 +30,7 @@ def contract_advice(contracts: Mapping[DocumentKey, Contract]) -> Found:
     for key, contract in contracts.items():
         for fault in contract.warnings:
             yield key, fault
-        for fault in _about_one(contract):
+        for fault in about_one(contract):
             yield key, fault
         if contract.successor and (contract.model_id, contract.successor) not in known:
             yield key, _advice("/successor", f"{contract.successor} has no contract, so clients are sent nowhere.")
@@ -48,7 +48,8 @@ def route_advice(routes: Mapping[DocumentKey, Route], contracts: Mapping[Documen
             yield key, fault
 
 
-def _about_one(contract: Contract) -> Iterator[Fault]:
+def about_one(contract: Contract) -> Iterator[Fault]:
+    """Find what a contract should be told whatever others there are."""
     for word in contract.version.prerelease:
         if glued := _GLUED_NUMBER.fullmatch(word):
             better = f"{glued[1]}.{glued[2]}"

@@ -3,8 +3,9 @@
 #
 #     MODEL=DIR MODEL_ID=NAME VERSION=vX.Y.Z sh examples/sidecar.sh ENGINE COMMAND...
 #
-# ENGINE is vllm, sglang, tgi, triton, llamacpp or transformers; COMMAND starts it. Both end together. In Kubernetes the
-# two are containers of one pod with a shared process namespace and the model on a volume that both mount.
+# ENGINE is vllm, sglang, tgi, triton, llamacpp, llama-cpp-python or transformers; COMMAND starts it. Both end together.
+# In Kubernetes the two are containers of one pod with a shared process namespace and the model on a volume that both
+# mount.
 set -eu
 
 : "${MODEL:?the folder that the engine loads}" "${MODEL_ID:?what the contract calls the model}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -302,12 +302,16 @@ def load(**options: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in options.items() if value is not None})
     except ValidationError as error:
-        raise SettingsRefused("\n".join(_sentence(fault) for fault in error.errors())) from error
+        given = {name for name, value in options.items() if value is not None}
+        raise SettingsRefused("\n".join(_sentence(fault, given) for fault in error.errors())) from error
 
 
-def _sentence(fault: Any) -> str:
+def _sentence(fault: Any, given: Collection[str]) -> str:
     where = str(fault["loc"][0]) if fault["loc"] else ""
-    name = where.upper() if where.startswith(PREFIX.lower()) else variable(where) if where else "settings"
+    if where in given:
+        name = f"--{where.removesuffix('_s').replace('_', '-')}"
+    else:
+        name = where.upper() if where.startswith(PREFIX.lower()) else variable(where) if where else "settings"
     shown = f", not {fault['input']!r}" if isinstance(fault["input"], (str, int, float)) else ""
     return f"{name}: {fault['msg'].removeprefix('Value error, ').removeprefix('Input ')}{shown}"
 

@@ -19,7 +19,7 @@ HEAD = """\
 Written by `make schemas` from `gateway/settings.py`; edit that file, not this one.
 
 Every setting is an environment variable; those you reach for by hand are options of `dna gateway` too
-(`--source`, `--host`, `--port`, `--admin-port`, `--probe-interval`). An option comes before the variable, the variable
+(`dna gateway --help` lists them). An option comes before the variable, the variable
 before the default. Durations are seconds, sizes are bytes. A value that cannot be used stops the gateway at the start,
 with a sentence that names the variable; a `GATEWAY_*` variable that is no setting is reported.
 

@@ -108,7 +108,7 @@ class DocumentStatus(_Answer):
     signed_by: str | None
     """Id of the key that signed what serves; None where it is not signed, or nobody checked."""
     note: str
-    """What else an operator should know, such as that it accepts no DNA and so serves nothing."""
+    """What else an operator should know, such as that its identity is only watched."""
 
 
 class ProbeStatus(_Answer):

@@ -165,8 +165,6 @@ def _note(entry: Document, choice: Choice) -> str:
         return ""
     if contract.enforcement is Enforcement.OBSERVE:
         return "observe: identity is only watched, nothing is ejected"
-    if not contract.dna:
-        return "accepts no DNA yet, so it serves nothing"
     if not contract.instances and not contract.service:
         return "has no instances, so it serves nothing"
     if contract.service and not choice.is_read(contract.service):

@@ -13,7 +13,6 @@ from gateway.cli.output import WRONG_USAGE, Format, Stop
 manifest_app = typer.Typer(
     help="Measure a model and write its manifest; compare manifests; write them in other forms.",
     invoke_without_command=True,
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 key_app = typer.Typer(help="Make keys.", no_args_is_help=True, rich_markup_mode=None)

@@ -15,9 +15,9 @@ _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 
 
 def admin_url(given: str | None) -> str:
-    """Say where the admin port is: as given, else as the settings of this environment say."""
+    """Say where the admin port is: as given, a URL or HOST:PORT, else as the settings of this environment say."""
     if given is not None:
-        return given.rstrip("/")
+        return (given if "://" in given else f"http://{given}").rstrip("/")
     try:
         settings = load()
     except SettingsRefused as error:

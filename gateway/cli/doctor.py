@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.output import FINDINGS, WRONG_USAGE, Format, Stop, print_json
+from gateway.cli.output import FINDINGS, WRONG_USAGE, Format, Stop, counted, print_json
 from gateway.printable import printable
 from inference_dna.canonical import Refused
 from inference_dna.doctor.examine import Report, examine
@@ -59,5 +59,5 @@ def _print_findings(report: Report) -> None:
         typer.echo(f"    do   {finding.do}")
     for found in report.skipped:
         typer.echo(f"skipped: {printable(found.name)}: {found.skipped}", err=True)
-    counted = f"{report.files} files read, {len(report.findings)} findings, {len(report.allowed)} allowed by comments"
-    typer.echo(counted, err=True)
+    summary = f"{counted(report.files, 'file')} read, {counted(len(report.findings), 'finding')}"
+    typer.echo(f"{summary}, {len(report.allowed)} allowed by comments", err=True)

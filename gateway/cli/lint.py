@@ -8,13 +8,14 @@ from pathlib import Path
 
 import typer
 
+from contracts.advice import about_one
 from contracts.contract import Contract
 from contracts.document_set import check_set
 from contracts.faults import Fault
 from contracts.key import DocumentKey
 from contracts.route import Route
 from gateway.cli.given import Finding, Given, Read, given_files, given_place, read_given
-from gateway.cli.output import FAILED, FINDINGS, WRONG_USAGE, Format, Stop, print_as, print_table
+from gateway.cli.output import FAILED, FINDINGS, WRONG_USAGE, Format, Stop, counted, print_as, print_table
 from gateway.cli.places import open_place, trusted_signers
 from gateway.edits.place import PlaceFailed
 
@@ -45,7 +46,7 @@ def lint(files: Sequence[Path], source: str | None, *, strict: bool, output: For
     print_findings(findings, output)
     errors = sum(finding.fault.severity == "error" for finding in findings)
     warnings = len(findings) - errors
-    typer.echo(f"{len(documents)} good, {errors} errors, {warnings} warnings", err=True)
+    typer.echo(f"{len(documents)} good, {counted(errors, 'error')}, {counted(warnings, 'warning')}", err=True)
     if errors or (strict and warnings):
         raise Stop(code=FINDINGS)
 
@@ -72,7 +73,7 @@ def _together(documents: Sequence[Read], *, is_whole: bool) -> Iterator[Finding]
     contracts = {key: one.value for key, one in by_key.items() if isinstance(one.value, Contract)}
     routes = {key: one.value for key, one in by_key.items() if isinstance(one.value, Route)}
     found = check_set(contracts, routes, in_force=())
-    warnings = found.warnings if is_whole else {}
+    warnings = found.warnings if is_whole else {key: tuple(about_one(contract)) for key, contract in contracts.items()}
     for key, faults in (*found.refused.items(), *warnings.items()):
         told = set(by_key[key].value.warnings)  # of the document alone: told when it was read
         yield from (Finding(by_key[key].file, fault) for fault in faults if fault not in told)

@@ -37,6 +37,11 @@ class Stop(Exception):
         self.code = code
 
 
+def counted(number: int, noun: str) -> str:
+    """Write how many there are of something."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON that people can read too."""
     import json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from gateway.edits.place import Place
 from gateway.settings import Settings, SettingsRefused, load
 from gateway.signers import Signers, SignersUnreadable, read_signers
 
+_SHORTENED = re.compile(r"(\[[^\]]+\]|[^:/]+)(:\d+)?(/.*)?")
 _FORM = "write consul://HOST:PORT/inference, HOST:PORT of Consul, or file:DIR"
 
 
@@ -41,12 +43,19 @@ def open_place(source: str | None) -> Place:
 
 
 def _in_full(named: str) -> str:
-    """Write out what people shorten: a folder by its path, Consul by its host and port or the URL of its page."""
+    """Write out what people shorten: a folder by its path, Consul by its host and port or the URL of its page.
+
+    Raises:
+        Stop: It is neither.
+    """
     if Path(named).is_dir():
         return f"file:{named}"
     if named.startswith(("file:", "consul:")):
         return named
-    return f"consul://{named.removeprefix('http://').removesuffix('/')}"
+    address = named.removeprefix("http://").removesuffix("/")
+    if not _SHORTENED.fullmatch(address):
+        raise Stop(f"--source {named!r} is not understood; {_FORM}", WRONG_USAGE)
+    return f"consul://{address}"
 
 
 def trusted_signers() -> Signers:

@@ -44,6 +44,9 @@ def make_key(output: Path, *, passphrase_file: Path | None) -> None:
             stream.write(public_text)
     except Refused as refused:
         raise Stop(str(refused)) from refused
+    except FileExistsError as error:
+        words = "is there already, and a key is never overwritten; name another file, or move that one away"
+        raise Stop(f"{error.filename} {words}") from error
     except OSError as error:
         raise Stop(f"{error.filename}: {error.strerror}") from error
     typer.echo(f"{output} is the private key; keep it where you sign.")

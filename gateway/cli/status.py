@@ -98,7 +98,7 @@ def _document(entry: dict[str, Any]) -> tuple[str, ...]:
         sentences.append(entry["note"])
     in_force = entry["in_force"]
     shown = f"{in_force['sha']} of generation {in_force['generation']}" if in_force else "nothing"
-    return (entry["key"], entry["state"], shown, "; ".join(sentences))
+    return (entry["key"], entry["state"], shown, "; ".join(sentence.removesuffix(".") for sentence in sentences))
 
 
 def print_health(admin: str | None, *, output: Format) -> None:

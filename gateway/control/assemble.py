@@ -70,13 +70,11 @@ def _held(previous: Documents, reading: Reading) -> frozenset[str]:
 
 
 def _missing(entry: Document, *, is_held: bool) -> Document:
-    message = "it is not seen any more, and the source does not confirm that it is gone; its last good state serves"
+    found = "it is not seen any more, and the source does not confirm that it is gone"
     if is_held:
-        message = (
-            "it is gone together with most other documents; its last good state serves until the removal is "
-            "confirmed: dna contract prune --confirm"
-        )
-    fault = Fault("", message)
+        found = "it is gone together with most other documents"
+    words = "its last good state serves until the removal is confirmed: dna contract prune --confirm"
+    fault = Fault("", f"{found}; {words}")
     return replace(entry, state=DocumentState.MISSING, faults=(fault,), warnings=(), cause=None, read=None)
 
 

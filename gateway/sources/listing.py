@@ -170,4 +170,4 @@ def _kept_sentence(count: int, *, is_empty: bool) -> str:
         return ""
     found = "the list is empty" if is_empty else "the catalogue lost its memory and is filling up again"
     some = "the instance known before stays" if count == 1 else f"the {count} instances known before stay"
-    return f"{found}; {some}, and our probes judge them"
+    return f"{found}; {some}, and our probes judge {'it' if count == 1 else 'them'}"

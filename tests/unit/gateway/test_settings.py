@@ -86,15 +86,15 @@ def test_a_kubernetes_service_called_gateway_does_no_harm(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        pytest.param({"port": 70_000}, "GATEWAY_PORT: should be less than or equal to 65535, not 70000", id="port"),
-        pytest.param({"probe_interval_s": 0}, "GATEWAY_PROBE_INTERVAL: should be greater than 0", id="interval"),
-        pytest.param({"log_format": "xml"}, "GATEWAY_LOG_FORMAT: should be 'auto', 'json' or 'text'", id="choice"),
-        pytest.param({"alert_url": "mailto:me"}, "GATEWAY_ALERT_URL: write a URL", id="url"),
-        pytest.param({"trusted_proxies": "10.0.0.1/8"}, "GATEWAY_TRUSTED_PROXIES: write networks such as", id="bits"),
+        pytest.param({"port": 70_000}, "--port: should be less than or equal to 65535, not 70000", id="port"),
+        pytest.param({"probe_interval_s": 0}, "--probe-interval: should be greater than 0", id="interval"),
+        pytest.param({"log_format": "xml"}, "--log-format: should be 'auto', 'json' or 'text'", id="choice"),
+        pytest.param({"alert_url": "mailto:me"}, "--alert-url: write a URL", id="url"),
+        pytest.param({"trusted_proxies": "10.0.0.1/8"}, "--trusted-proxies: write networks such as", id="bits"),
         pytest.param({"stream_buffer_low": 65_536}, "must be below stream_buffer_high", id="order"),
     ],
 )
-def test_what_cannot_be_used_is_named(options: dict[str, Any], says: str) -> None:
+def test_an_option_that_cannot_be_used_is_named_as_it_was_typed(options: dict[str, Any], says: str) -> None:
     with pytest.raises(SettingsRefused) as refused:
         load(**options)
 

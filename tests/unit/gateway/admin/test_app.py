@@ -159,7 +159,6 @@ def test_the_status_shows_a_rejected_document_with_what_serves_of_it(port: Port)
 @pytest.mark.parametrize(
     ("fields", "note"),
     [
-        pytest.param({"accepts": ""}, "accepts no DNA yet, so it serves nothing", id="no-dna"),
         pytest.param({"enforcement": "observe"}, "identity is only watched", id="observe"),
         pytest.param({}, "", id="nothing-to-say"),
     ],

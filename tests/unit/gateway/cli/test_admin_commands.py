@@ -107,7 +107,7 @@ def test_status_as_a_table_with_what_is_amiss_first(gateway: Running, capsys: py
     assert lines[3].split()[:5] == ["10.0.0.2:8000", "m", "v1.0.0", "ejected", "up"]
     assert lines[3].endswith("ejected: digest differs")
     assert lines[4].split()[:5] == ["10.0.0.1:8000", "m", "v1.0.0", "verified", "up"]
-    assert "accepts no DNA yet" in out
+    assert "nothing is accepted, so this version serves nothing" in out
 
 
 def test_status_as_json_is_the_admin_ports(gateway: Running, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +182,7 @@ def test_the_settings_say_where_the_admin_port_is(
     ("url", "says"),
     [
         pytest.param("http://127.0.0.1:1", "Connection refused", id="nothing-there"),
-        pytest.param("nonsense", "no answer from nonsense/status", id="no-url"),
+        pytest.param("nonsense", "no answer from http://nonsense/status", id="no-such-host"),
     ],
 )
 def test_a_gateway_that_does_not_answer_is_1(capsys: pytest.CaptureFixture[str], url: str, says: str) -> None:
@@ -213,6 +213,11 @@ def test_where_the_admin_port_is_reached(monkeypatch: pytest.MonkeyPatch, host: 
     monkeypatch.setenv("GATEWAY_HOST", host)
 
     assert admin_url(None) == url
+
+
+@pytest.mark.parametrize("given", ["10.0.0.7:8081", "http://10.0.0.7:8081", "http://10.0.0.7:8081/"])
+def test_the_admin_port_may_be_named_without_a_scheme(given: str) -> None:
+    assert admin_url(given) == "http://10.0.0.7:8081"
 
 
 def test_settings_that_cannot_be_used_are_named(

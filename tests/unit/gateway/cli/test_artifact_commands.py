@@ -123,7 +123,7 @@ def test_a_new_private_key_is_for_its_owner_alone_and_replaces_none(dna: Run) ->
     assert load_public_key(Path("key.pem.pub").read_bytes()).public_bytes_raw()
     before = Path("key.pem").read_bytes()
     code, _, err = dna("key", "new", "key.pem")
-    assert (code, "exists" in err) == (1, True)
+    assert (code, "key.pem is there already" in err) == (1, True)
     assert Path("key.pem").read_bytes() == before
 
 

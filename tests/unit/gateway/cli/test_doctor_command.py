@@ -34,7 +34,7 @@ def test_findings_name_file_and_line_why_and_what_to_do(dna: Run) -> None:
     assert lines[1].startswith("    why  All requests share it")
     assert lines[2].startswith("    do   Pass the settings to generate()")
     assert len(lines) == 3
-    assert err == "2 files read, 1 findings, 0 allowed by comments\n"
+    assert err == "2 files read, 1 finding, 0 allowed by comments\n"
 
 
 def test_a_clean_project_says_nothing(dna: Run) -> None:

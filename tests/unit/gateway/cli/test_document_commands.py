@@ -137,7 +137,25 @@ def test_an_export_is_linted_like_a_folder(dna: Run, folder: Path, tmp_path: Pat
 
     assert code == 3
     assert "backup.json:inference/contracts/m/v1.1.0" in out
-    assert "2 good, 1 errors" in err
+    assert "2 good, 1 error," in err
+
+
+def test_what_concerns_one_document_alone_is_told_of_a_single_file(dna: Run, tmp_path: Path) -> None:
+    one = write(tmp_path / "v1.0.0.json", contract("v1.0.0", "http://10.0.0.7:9000", dna=[]))
+
+    code, out, err = dna("contract", "lint", one, "--strict")
+
+    assert (code, err) == (3, "1 good, 0 errors, 1 warning\n")
+    assert "/dna" in out
+    assert "nothing is accepted, so this version serves nothing" in out
+
+
+@pytest.mark.parametrize("place", ["ftp:foo", "https://127.0.0.1:8500", "127.0.0.1:consul"])
+def test_a_place_that_is_none_is_answered_with_the_form(dna: Run, place: str) -> None:
+    code, _, err = dna("contract", "get", "--source", place)
+
+    assert code == 2
+    assert f"'{place}' is not understood; write consul://HOST:PORT/inference" in err
 
 
 @pytest.mark.parametrize("words", [["lint"], ["lint", "a.json", "--source", "file:b"]])
