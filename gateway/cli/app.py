@@ -12,6 +12,7 @@ import typer
 from gateway.cli.artifacts import register
 from gateway.cli.attest import register as register_attest
 from gateway.cli.bound import register as register_bound
+from gateway.cli.completion import complete_at_the_first_tab
 from gateway.cli.contract import contract_app
 from gateway.cli.contract import register as register_contract
 from gateway.cli.doctor import register as register_doctor
@@ -45,6 +46,7 @@ AdminUrl = Annotated[
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the answer is its exit code."""
+    complete_at_the_first_tab(arguments)
     try:
         app(list(arguments), prog_name="dna")
     except Stop as stop:

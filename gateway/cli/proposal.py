@@ -17,6 +17,8 @@ from gateway.edits.place import Change
 from gateway.edits.traffic import Traffic
 
 _LONGEST = 100
+_MOST_RANGES = 3
+_MOST_RANGE_LINES = 12
 _ONLY_FORM = "  only its form changes: spacing, order or comments"
 
 
@@ -70,11 +72,18 @@ def _print_traffic(traffic: Traffic) -> None:
             typer.echo(f"{shares.model_id}: sticky or salt changes, so every user is dealt anew among the versions")
         if shares.before != shares.after:
             typer.echo(f"{shares.model_id}, naming no version: {_spread(shares.before)} -> {_spread(shares.after)}")
-    if not traffic.moved:
+    if not traffic.moved and not traffic.ranges:
         typer.echo("no request moves to another version")
         return
     rows = [(one.model_id, one.asked, percent(one.share), one.before, one.after) for one in traffic.moved]
+    rows += [
+        (one.model_id, f"ranges like {', '.join(one.ranges[:_MOST_RANGES])}", percent(1), one.before, one.after)
+        for one in traffic.ranges[:_MOST_RANGE_LINES]
+    ]
     print_table(("MODEL", "REQUESTS NAMING", "OF THEM", "NOW", "THEN"), rows)
+    left = len(traffic.ranges) - _MOST_RANGE_LINES
+    if left > 0:
+        typer.echo(f"ranges move in {left} more ways; -o json tells all")
 
 
 def _spread(shares: Mapping[str, float]) -> str:
@@ -122,6 +131,10 @@ def document_of(proposal: Proposal) -> dict[str, Any]:
                 "after": one.after,
             }
             for one in proposal.traffic.moved
+        ],
+        "moved_ranges": [
+            {"model_id": one.model_id, "ranges": list(one.ranges), "before": one.before, "after": one.after}
+            for one in proposal.traffic.ranges
         ],
     }
 

@@ -160,9 +160,9 @@ def _instances(contract: Contract, registrations: Iterable[Registration]) -> Ite
     """Give those of a version that belong to a contract, each address once."""
     taken: set[str] = set()
     for one in registrations:
-        if one.address is None or one.model_id not in {None, contract.model_id} or one.address.url in taken:
+        if one.address is None or one.model_id not in {None, contract.model_id} or one.address.authority in taken:
             continue
-        taken.add(one.address.url)
+        taken.add(one.address.authority)
         yield Listed(
             one.address.url, one.weight, _draining(one), one.check is CheckState.CRITICAL, registered_as(one), one.dna
         )

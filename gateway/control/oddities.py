@@ -53,14 +53,9 @@ def odd_registrations(listing: Listing, contracts: Iterable[Contract]) -> Iterat
         elif not _is_placed(one, places):
             yield _fault(listing, one, Oddity.NO_CONTRACT, _no_contract(one, listing.service, contracts))
         elif one.address is not None:
-            earlier = first.setdefault((one.address.url, one.version, one.model_id), one)
+            earlier = first.setdefault((one.address.authority, one.version, one.model_id), one)
             if earlier is not one:
-                yield _fault(
-                    listing,
-                    one,
-                    Oddity.DUPLICATE,
-                    f"says the same as {registered_as(earlier)}; deregister one of the two",
-                )
+                yield _fault(listing, one, Oddity.DUPLICATE, _duplicate(one, earlier))
         if listing.is_flapping(one.key):
             yield _fault(listing, one, Oddity.FLAPPING, _FLAPPING.format(len(listing.returns[one.key])))
 
@@ -79,6 +74,13 @@ def _is_placed(one: Registration, places: set[tuple[str, Version]]) -> bool:
     return any(version == one.version for _, version in places)
 
 
+def _duplicate(one: Registration, earlier: Registration) -> str:
+    if one.address == earlier.address:
+        return f"says the same as {registered_as(earlier)}; deregister one of the two"
+    other = f"{registered_as(earlier)}, which says another Meta.scheme and is the one used"
+    return f"has the address of {other}; deregister what is wrong"
+
+
 def _no_contract(one: Registration, service: str, contracts: Iterable[Contract]) -> str:
     of = f" of {quoted(one.model_id)}" if one.model_id is not None else ""
     known = either(sorted({str(contract.version) for contract in contracts}))
@@ -91,7 +93,7 @@ def shared_addresses(listings: Iterable[Listing]) -> Iterator[RegistrationFault]
     for listing in listings:
         for one in listing.registrations:
             if one.address is not None:
-                by_address[one.address.url].append((listing, one))
+                by_address[one.address.authority].append((listing, one))
     for claims in by_address.values():
         if len({(listing.service, one.version, one.model_id) for listing, one in claims}) > 1:
             for listing, one in claims:

@@ -7,7 +7,7 @@ one that answers: what instances really do is not known here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from contracts.version import Version
 from gateway.control.board import affected_models
 from gateway.control.documents import Documents
 from gateway.edits.addresses import instance_id
+from gateway.edits.ranges import telling_ranges
 from gateway.rollout.assignment import assign
 from gateway.routing.asking import RouteRequest
 from gateway.routing.decision import NotRouted
@@ -68,29 +69,46 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedRanges:
+    """Requests by range that are answered otherwise, all of them alike.
+
+    Attributes:
+        model_id: The model they are for.
+        ranges: What stands for them, the plainest first: a range that is not here and matches the same versions as one
+            of these moves with it.
+        before: The version that answers now, or status and code where none does.
+        after: What answers after the change.
+    """
+
+    model_id: str
+    ranges: tuple[str, ...]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Traffic:
     """What a change does to the requests of the models it touches."""
 
     shares: tuple[Shares, ...]
     moved: tuple[Moved, ...]
+    ranges: tuple[MovedRanges, ...]
 
 
 def traffic(before: Documents, after: Documents) -> Traffic:
     """Say which requests move between two sets of documents."""
-    models = sorted(affected_models(before, after))
-    shares, moved = [], []
-    for model_id in models:
+    shares, moved, ranges = list[Shares](), list[Moved](), list[MovedRanges]()
+    for model_id in sorted(affected_models(before, after)):
         old, new = _Side(before, model_id), _Side(after, model_id)
         pieces = _pieces(old, new)
         was, becomes = _sum((a, share) for share, a, _ in pieces), _sum((b, share) for share, _, b in pieces)
         shares.append(Shares(model_id, was, becomes, _is_dealt_anew(old, new)))
         moves = _sum(((a, b), share) for share, a, b in pieces if a != b)
         moved += [Moved(model_id, NOTHING_NAMED, share, a, b) for (a, b), share in moves.items()]
-        for name in dict.fromkeys([*old.names, *new.names]):
-            pair = old.named(name), new.named(name)
-            if pair[0] != pair[1]:
-                moved.append(Moved(model_id, name, 1.0, *pair))
-    return Traffic(tuple(shares), tuple(moved))
+        named = _moves(old, new, dict.fromkeys([*old.names, *new.names]))
+        moved += [Moved(model_id, name, 1.0, *pair) for name, pair in named.items()]
+        ranges += _moved_ranges(old, new, first=named.keys())
+    return Traffic(tuple(shares), tuple(moved), tuple(ranges))
 
 
 class _Side:
@@ -108,7 +126,12 @@ class _Side:
         if self.model is None:
             return ()
         aliases = self.model.route.aliases if self.model.route else {}
-        return (*aliases, *(str(view.version) for view in self.model.ranked))
+        return (*aliases, *map(str, self.versions))
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """Those with a contract, the highest first."""
+        return tuple(view.version for view in self.model.ranked) if self.model else ()
 
     @property
     def bounds(self) -> set[float]:
@@ -123,7 +146,7 @@ class _Side:
         return str(self.model.route.sticky), self.model.route.salt
 
     def named(self, name: str) -> str:
-        """The answer to requests that name a version or alias."""
+        """The answer to requests that name a version, a range or an alias."""
         return _outcome(self._snapshot, RouteRequest(self.model_id, (name,)))
 
     def at(self, bucket: float) -> str:
@@ -134,6 +157,22 @@ class _Side:
             if canary is not None and canary.ready and _may_begin_with(canary.contract, owned.dna_prefix):
                 return str(canary.version)
         return _outcome(self._default, RouteRequest(self.model_id))
+
+
+def _moves(old: _Side, new: _Side, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Give what answers before and after to each of these names, where that differs."""
+    pairs = {name: (old.named(name), new.named(name)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _moved_ranges(old: _Side, new: _Side, *, first: Collection[str]) -> list[MovedRanges]:
+    """Ask by ranges on either side; `first`: the versions to make ranges from first."""
+    every = {*old.versions, *new.versions}
+    ranges = telling_ranges(every, first={one for one in every if str(one) in first})
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for text, pair in _moves(old, new, ranges).items():
+        alike[pair].append(text)
+    return [MovedRanges(old.model_id, tuple(texts), *pair) for pair, texts in alike.items()]
 
 
 def _pieces(old: _Side, new: _Side) -> list[tuple[float, str, str]]:

@@ -48,7 +48,7 @@ class Registration:
         id: The service id.
         node: The node it is registered on.
         shown: `host:port` as it stands in the list, readable or not.
-        address: Where it is dialled; None where that cannot be read.
+        address: Where it is dialled, and whether by TLS; None where that cannot be read.
         version: What `Meta.version` says; None where it is missing or no version.
         model_id: What `Meta.model_id` says; None where it is missing.
         dna: What `Meta.dna` says; a hint for people.

@@ -12,14 +12,20 @@ SERVICE = "bert"
 
 
 def registration(
-    name: str, where: str = "10.0.0.1:8000", version: str | None = "v1.0.0", *, node: str = "n1", **fields: Any
+    name: str,
+    where: str = "10.0.0.1:8000",
+    version: str | None = "v1.0.0",
+    *,
+    node: str = "n1",
+    scheme: str = "http",
+    **fields: Any,
 ) -> Registration:
     """One registration; `where` is `host:port`."""
     return Registration(
         id=name,
         node=node,
         shown=where,
-        address=parse_address(f"http://{where}"),
+        address=parse_address(f"{scheme}://{where}"),
         version=Version.parse(version) if version else None,
         **fields,
     )

@@ -18,6 +18,8 @@ from gateway.sources.listing import CheckState, Registration
 
 _NODE_MAINTENANCE = "_node_maintenance"
 _SERVICE_MAINTENANCE = "_service_maintenance:"
+_SCHEMES = ("http", "https")
+"""How a worker may be spoken to; the first where its registration does not say."""
 
 
 class _Part(msgspec.Struct, rename="pascal"):
@@ -72,7 +74,7 @@ def _registration(entry: _Entry) -> Registration:
     checks = entry.checks or []
     state = _worst(check for check in checks if not _is_maintenance(check, service.id))
     host = service.address or entry.node.address
-    address, address_fault = _address(host, service.port)
+    address, address_fault = _address(meta.get("scheme", _SCHEMES[0]), host, service.port)
     version, version_fault = _version(meta.get("version"))
     return Registration(
         id=service.id,
@@ -112,9 +114,11 @@ def _reason(check: _Check) -> str:
     return "" if check.notes.startswith("Maintenance mode is enabled for this") else check.notes
 
 
-def _address(host: str, port: int) -> tuple[Address | None, str]:
+def _address(scheme: str, host: str, port: int) -> tuple[Address | None, str]:
+    if scheme not in _SCHEMES:
+        return None, f"Meta.scheme: {quoted(scheme)} is no scheme; write {' or '.join(_SCHEMES)}, or leave it out"
     try:
-        return parse_address(f"http://{f'[{host}]' if ':' in host else host}:{port}"), ""
+        return parse_address(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"), ""
     except AddressError:
         return None, f"{quoted(f'{host}:{port}')} cannot be dialled; register a host name or an address, and a port"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -66,17 +67,30 @@ def test_a_reply_that_cannot_be_used_changes_nothing(
 ) -> None:
     prefix = f"s{next(_numbers)}"
     put(consul, prefix, 4)
+    looked = threading.Event()
 
     async def story() -> None:
         async with WatchedConsul(f"consul://{proxy.address}/{prefix}").running() as watched:
+
+            def spoil_until_refused(reply: Spoiled) -> None:
+                # Were replies spoiled until the test has looked, there would be the more of them the slower the
+                # machine, and after each the gateway waits longer before it asks again. So it is held up instead.
+                if watched.consul.errors != errors:
+                    looked.wait()
+                else:
+                    spoil(reply)
+
             await watched.until_strikes(4)
-            generation = watched.generation
-            proxy.spoil = spoil
+            generation, errors = watched.generation, watched.consul.errors
+            proxy.spoil = spoil_until_refused
             put(consul, prefix, 5)
-            await watched.until(lambda: word in watched.problems)
-            assert not watched.watcher.state.ok
-            assert (watched.strikes(), watched.generation) == (4, generation)
-            proxy.spoil = lambda reply: None
+            try:
+                await watched.until(lambda: word in watched.problems)
+                assert not watched.watcher.state.ok
+                assert (watched.strikes(), watched.generation) == (4, generation)
+            finally:
+                looked.set()
+                proxy.spoil = lambda reply: None
             await watched.until_strikes(5)
             await watched.until_good()
 

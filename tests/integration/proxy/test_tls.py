@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import trustme
 
+from tests.support.certificates import context_for, written
 from tests.support.gateway_process import GatewayProcess, http, write_documents
 from tests.support.stub_worker import StubWorker, contract_for
-
-
-def context_for(authority: trustme.CA, name: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert(name).configure_cert(context)
-    return context
 
 
 @contextmanager
 def trusting(folder: Path, authority: trustme.CA, *workers: StubWorker, host: str) -> Iterator[GatewayProcess]:
     """A gateway that trusts the authority, over these workers under that name."""
-    file = folder / "ca.pem"
-    authority.cert_pem.write_to_path(str(file))
     urls = [worker.url.replace("127.0.0.1", host) for worker in workers]
-    with GatewayProcess(folder / "documents", worker_ca_file=file) as gateway:
+    with GatewayProcess(folder / "documents", worker_ca_file=written(authority, folder)) as gateway:
         write_documents(folder / "documents", contract_for(*workers, instances=urls))
         yield gateway
 

@@ -93,6 +93,12 @@ def test_a_service_that_was_not_read_gives_nothing_and_a_contract_without_one_is
         pytest.param(
             registration("x", A, node="n2"), Oddity.DUPLICATE, "says the same as n1/a; deregister one", id="twice"
         ),
+        pytest.param(
+            registration("x", A, node="n2", scheme="https"),
+            Oddity.DUPLICATE,
+            "has the address of n1/a, which says another Meta.scheme and is the one used; deregister what is wrong",
+            id="twice-and-once-by-tls",
+        ),
     ],
 )
 def test_what_is_odd_is_shown_and_never_used(odd: Registration, oddity: Oddity, words: str) -> None:
@@ -109,6 +115,14 @@ def test_two_claims_to_one_address_are_shown_on_both_and_the_probe_decides() -> 
     assert urls(choice, "v1.0.0") == urls(choice, "v2.0.0") == [f"http://{A}"]
     assert oddities(choice) == [("n1/a", Oddity.SHARED_ADDRESS), ("n1/b", Oddity.SHARED_ADDRESS)]
     assert choice.faults[0].message.startswith("has its address from n1/b of bert (v2.0.0) too; the probe decides")
+
+
+def test_two_claims_to_one_address_are_seen_though_one_says_tls() -> None:
+    plain, secure = registration("a", A), registration("b", A, "v2.0.0", scheme="https")
+    choice = chosen([served("v1.0.0"), served("v2.0.0")], listing(plain, secure))
+
+    assert (urls(choice, "v1.0.0"), urls(choice, "v2.0.0")) == ([f"http://{A}"], [f"https://{A}"])
+    assert oddities(choice) == [("n1/a", Oddity.SHARED_ADDRESS), ("n1/b", Oddity.SHARED_ADDRESS)]
 
 
 def test_two_services_on_one_address() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.control.assemble import assemble
 from gateway.control.documents import NO_DOCUMENTS, Documents
-from gateway.edits.traffic import Moved, Shares, Traffic, traffic
+from gateway.edits.traffic import Moved, MovedRanges, Shares, Traffic, traffic
 from tests.support.control import MODEL, contract, reading, route
 
 
@@ -31,7 +31,7 @@ def moved(found: Traffic, asked: str = "no version") -> list[tuple[float, str, s
 def test_nothing_moves_where_nothing_changed() -> None:
     same = documents("v1.0.0")
 
-    assert traffic(same, same) == Traffic((), ())
+    assert traffic(same, same) == Traffic((), (), ())
 
 
 def test_a_canary_takes_its_share_of_the_default() -> None:
@@ -161,3 +161,61 @@ def test_which_contracts_serve(fields: dict[str, Any], serves: bool) -> None:
     found = traffic(NO_DOCUMENTS, assemble(NO_DOCUMENTS, reading({"contracts/m/v1.0.0": text})))
 
     assert moved(found) == [(1.0, "503 not_configured", "v1.0.0" if serves else "503 from v1.0.0")]
+
+
+ONES = ("v1.0.0", "v1.1.0", "v2.0.0")
+
+
+@pytest.mark.parametrize(
+    ("after", "ranges"),
+    [
+        pytest.param(ONES, [], id="nothing-changed"),
+        pytest.param(
+            (*ONES, "v1.2.0"),
+            [("^1", "^1.1", "v1.1.0", "v1.2.0"), ("^1.2", "404 version_not_found", "v1.2.0")],
+            id="a-version-comes",
+        ),
+        pytest.param(
+            (*ONES, "v2.1.0"),
+            [
+                ("^2", "*", ">=1.1.0", "v2.0.0", "v2.1.0"),
+                ("^2.1", "404 version_not_found", "v2.1.0"),
+            ],
+            id="the-highest-comes",
+        ),
+        pytest.param(
+            (*ONES, "v2.1.0-rc.1"),
+            [
+                ("^2.1.0-rc.1", "404 version_not_found", "v2.1.0-rc.1"),
+                ("<=2.1.0-rc.1", "v2.0.0", "v2.1.0-rc.1"),
+            ],
+            id="a-pre-release-answers-only-those-who-name-it",
+        ),
+        pytest.param(
+            ("v1.0.0", "v1.1.0=draining", "v2.0.0"),
+            [("^1", "v1.1.0", "v1.0.0"), ("^1.1", "v1.1.0", "503 from v1.1.0")],
+            id="a-version-drains",
+        ),
+        pytest.param(
+            ("v1.0.0", "v1.1.0", "v2.0.0=retired"),
+            [("^2", "v2.0.0", "404 version_not_found"), ("*", ">=1.1.0", "v2.0.0", "v1.1.0")],
+            id="the-highest-retires",
+        ),
+        pytest.param(
+            ("v1.1.0", "v2.0.0"), [("~1.0", "v1.0.0", "404 version_not_found")], id="the-lowest-was-nobodys-highest"
+        ),
+    ],
+)
+def test_ranges_that_move_are_told_by_where_they_move(after: tuple[str, ...], ranges: list[tuple[str, ...]]) -> None:
+    found = traffic(documents(*ONES), documents(*after))
+
+    assert found.ranges == tuple(MovedRanges(MODEL, tuple(texts), was, is_) for *texts, was, is_ in ranges)
+
+
+def test_an_alias_for_a_range_moves_with_it() -> None:
+    text = route(default="v1.0.0", aliases={"latest": "^1"})
+    before, after = (
+        documents(*versions, default=None, routes__m=text) for versions in (("v1.0.0",), ("v1.0.0", "v1.1.0"))
+    )
+
+    assert moved(traffic(before, after), "latest") == [(1.0, "v1.0.0", "v1.1.0")]

@@ -1,8 +1,11 @@
-"""What is told of requests that move, beside what the router does with ten thousand users before and after."""
+"""What is told of requests that move, beside what the router does before and after: with ten thousand users that name
+nothing, and with every range that two versions and the forms of npm can make."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from gateway.edits.traffic import NOTHING_NAMED, traffic
 from gateway.routing.asking import RouteRequest
 from gateway.routing.decision import Decision
 from gateway.routing.router import route as routed
+from gateway.routing.snapshot import Snapshot
 from tests.support.control import MODEL, contract, reading, route
 from tests.support.fleets import fleet, served
 
@@ -41,12 +45,12 @@ def answers(side: Side) -> list[str]:
     fields, status = side
     views = [served(version, model_id=MODEL, status=status.get(version, "active")) for version in VERSIONS]
     snapshot = fleet(*views, route=fields, model_id=MODEL)
-    found = []
-    for user in range(USERS):
-        request = RouteRequest(MODEL, sticky_key=f"user-{user}")
-        outcome = routed(snapshot, request, in_flight=lambda _: 0, draw=0.5, now=0.0)
-        found.append(str(outcome.version) if isinstance(outcome, Decision) else str(outcome.status))
-    return found
+    return [answer(snapshot, RouteRequest(MODEL, sticky_key=f"user-{user}")) for user in range(USERS)]
+
+
+def answer(snapshot: Snapshot, request: RouteRequest) -> str:
+    outcome = routed(snapshot, request, in_flight=lambda _: 0, draw=0.5, now=0.0)
+    return str(outcome.version) if isinstance(outcome, Decision) else str(outcome.status)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +80,61 @@ def test_what_is_told_is_what_happens(before: Side, after: Side) -> None:
 
     assert told
     assert {pair: count / USERS for pair, count in pairs.items()} == pytest.approx(told, abs=NEAR)
+
+
+ALL = ("v1.0.0", "v1.0.1", "v1.1.0", "v1.2.0-rc.1", "v1.2.0", "v2.0.0", "v2.1.0")
+Statuses = dict[str, str]
+"""The status of each version there is."""
+
+
+def ranges_of_clients() -> list[str]:
+    numbers = [version.removeprefix("v") for version in ALL]
+    simple = [form + number for form in ("^", "~", ">=", ">", "<", "<=") for number in numbers]
+    partial = ["*", "^1", "~1", "1.x", "1", "2", "^1.1", "~1.1", "1.1", "1.2.x", "<2", ">1", "^3"]
+    return [*simple, *partial, *(f">={low} <={high}" for low, high in product(numbers, numbers))]
+
+
+def moves(before: Statuses, after: Statuses, ranges: Iterable[str]) -> set[tuple[str, str]]:
+    """What the router answers before and after, of the ranges where that differs."""
+    was, becomes = (
+        fleet(*(served(version, model_id=MODEL, status=status) for version, status in side.items()), model_id=MODEL)
+        for side in (before, after)
+    )
+    asked = [RouteRequest(MODEL, (text,)) for text in ranges]
+    pairs = {(answer(was, request), answer(becomes, request)) for request in asked}
+    return {pair for pair in pairs if pair[0] != pair[1]}
+
+
+def contracts(statuses: Statuses) -> Documents:
+    texts = {
+        f"contracts/m/{version}": contract(version, "http://10.0.0.7:9000", status=status)
+        for version, status in statuses.items()
+    }
+    return assemble(NO_DOCUMENTS, reading(texts))
+
+
+ACTIVE = dict.fromkeys(ALL, "active")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param({"v1.0.0": "active"}, ACTIVE, id="many-come"),
+        pytest.param(ACTIVE, {"v1.1.0": "active", "v2.0.0": "active"}, id="many-leave"),
+        pytest.param(ACTIVE, ACTIVE | {"v2.1.0": "retired", "v1.2.0": "draining"}, id="the-highest-go"),
+        pytest.param(ACTIVE | {"v1.2.0": "retired"}, ACTIVE | {"v1.1.0": "retired"}, id="one-comes-one-goes"),
+        pytest.param({**ACTIVE, "v1.1.0": "draining"}, ACTIVE, id="one-is-back"),
+        pytest.param(
+            ACTIVE, {name: status for name, status in ACTIVE.items() if name != "v1.2.0-rc.1"}, id="a-pre-release-goes"
+        ),
+    ],
+)
+def test_ranges_move_as_told_and_no_range_moves_untold(before: Statuses, after: Statuses) -> None:
+    told = traffic(contracts(before), contracts(after)).ranges
+    pairs = {one.ranges: (one.before.split()[0], one.after.split()[0]) for one in told}
+
+    happens = moves(before, after, ranges_of_clients())
+
+    # A range so narrow that nothing is left in it on one side names one version, whose own line tells the same.
+    assert {pair for pair in happens if all(one.startswith("v") for one in pair)} <= set(pairs.values())
+    assert all(moves(before, after, ranges) == {pair} for ranges, pair in pairs.items())

@@ -58,6 +58,10 @@ def test_an_empty_list_is_a_list() -> None:
         pytest.param({"Address": "Worker-1.GPU.local"}, "http://worker-1.gpu.local:8000", id="a-name"),
         pytest.param({"Address": "2001:DB8::7"}, "http://[2001:db8::7]:8000", id="ipv6"),
         pytest.param({"Port": 80}, "http://10.0.3.8", id="the-port-of-http"),
+        pytest.param({"meta": {"scheme": "http"}}, "http://10.0.3.8:8000", id="plain-and-said-so"),
+        pytest.param({"meta": {"scheme": "https"}}, "https://10.0.3.8:8000", id="tls"),
+        pytest.param({"meta": {"scheme": "https"}, "Port": 443}, "https://10.0.3.8", id="the-port-of-https"),
+        pytest.param({"meta": {"scheme": "https"}, "Address": "::1"}, "https://[::1]:8000", id="tls-to-ipv6"),
     ],
 )
 def test_the_address(service: dict[str, Any], url: str) -> None:
@@ -77,12 +81,20 @@ def test_the_address(service: dict[str, Any], url: str) -> None:
             {"meta": {"version": "2.4"}}, 'Meta.version: "2.4" is no version: three numbers', id="two-numbers"
         ),
         pytest.param({"Meta": None}, "names no version", id="no-meta"),
+        pytest.param(
+            {"meta": {"version": "v2.4.0", "scheme": "grpc"}},
+            'Meta.scheme: "grpc" is no scheme; write http or https, or leave it out',
+            id="another-scheme",
+        ),
+        pytest.param({"meta": {"version": "v2.4.0", "scheme": ""}}, 'Meta.scheme: "" is no', id="an-empty-scheme"),
+        pytest.param({"meta": {"version": "v2.4.0", "scheme": "HTTPS"}}, "Meta.scheme", id="in-capitals"),
     ],
 )
 def test_what_cannot_be_read_is_a_fault_of_that_entry_alone(changed: dict[str, Any], fault: str) -> None:
     odd, good = read(entry(**changed), entry(ID="bert-2"))
 
     assert fault in odd.fault
+    assert odd.address is None or odd.version is None  # so nothing dials it
     assert good.fault == ""
 
 
