@@ -21,7 +21,6 @@ from gateway import runtime
 from gateway.admin.app import AdminParts, admin_app
 from gateway.build import is_compiled
 from gateway.control.alerts import Alerts
-from gateway.control.catalogue import services_of
 from gateway.control.figures import figures
 from gateway.control.fleet import Fleet
 from gateway.control.probe_client import ProbeClient
@@ -120,6 +119,7 @@ def build(
         wall=runtime.wall,
         signers=signers,
         keep=opened.keep,
+        taking_in=SetAside().taking_in,
     )
     plane = DataPlane(
         snapshot=fleet.current,
@@ -138,13 +138,15 @@ def build(
         defer=asyncio.get_running_loop().call_soon,
     )
     sharing = open_sharing(settings, shared, fleet, log.events) if shared is not None else None
-    on_documents = [plane.documents_changed, *([sharing.documents_changed] if sharing else [])]
+    on_documents = [sharing.documents_changed] if sharing else []
     catalogue = open_catalogue(settings, opened, fleet, log.events)
     if catalogue is not None:
-        on_documents.append(lambda: catalogue.follow(services_of(fleet.documents.contracts.values())))
-    set_aside = SetAside()
-    on_documents.append(lambda: set_aside.grown_to(len(fleet.documents.entries)))
-    fleet.follow(on_instance=plane.instance_changed, on_documents=lambda: _call(on_documents))
+        on_documents.append(lambda: catalogue.follow(fleet.choice.services))
+    fleet.follow(
+        on_swap=plane.documents_changed,
+        on_instance=plane.instance_changed,
+        on_documents=lambda: _call(on_documents),
+    )
     FleetGauges(registry, lambda: figures(fleet.current(), fleet.documents, fleet.choice, fleet.tracked, watcher.state))
     prober = Prober(
         fleet=fleet,

@@ -6,12 +6,16 @@ import ctypes
 import gc
 import resource
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 SWITCH_S = 0.0005
 _OWN_DESCRIPTORS = 128
 """For the admin port, probes, the log, documents being read."""
-_FEW_DOCUMENTS = 100
+_MANY_DOCUMENTS = 500
+_MIDDLE_PER_FULL = 100
+"""Full collections come after at least so many of the middle generation, which is after 700,000 objects that stay."""
+_NEVER = 1_000_000_000
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _GIVEN_BACK = 128 * 1024
 
@@ -19,11 +23,15 @@ _GIVEN_BACK = 128 * 1024
 def settle() -> None:
     """Keep what is not a request from holding requests up.
 
-    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. Threads
-    that write the log, read the folder or parse documents give the interpreter back after half a millisecond, not five.
+    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. A full
+    collection also looks at the state of every instance, a tenth of a second with ten thousand; it comes a tenth as
+    often as usual, or each edit among as many documents would bring one. Threads that write the log, read the folder or
+    parse documents give the interpreter back after half a millisecond, not five.
     """
     gc.collect()
     gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, _MIDDLE_PER_FULL)
     sys.setswitchinterval(SWITCH_S)
 
 
@@ -31,18 +39,29 @@ class SetAside:
     """Keeps what thousands of documents are made of out of the garbage collector's sight.
 
     A full collection looks at every object, holds everything up meanwhile, and takes a third of a second with ten
-    thousand contracts. What is set aside is still freed when nothing refers to it. It is done only when the number of
-    documents has grown by half: what happened to be garbage at that moment stays, and a few times is no leak.
+    thousand contracts. So none is made while many are taken in, and then what they are made of is set aside. It is
+    still freed when nothing refers to it; what happened to be garbage at that moment stays, and that is no leak: it
+    happens once for so many documents that came or changed.
     """
 
     def __init__(self) -> None:
-        self._documents = 0
+        self._waiting = 0
 
-    def grown_to(self, documents: int) -> None:
-        """Set everything aside if there are many more documents than the last time."""
-        if documents > _FEW_DOCUMENTS and documents > 1.5 * self._documents:
-            self._documents = documents
+    @contextmanager
+    def taking_in(self, documents: int) -> Iterator[None]:
+        """Do this around what takes in so many documents that came or changed."""
+        self._waiting += documents
+        if self._waiting < _MANY_DOCUMENTS:
+            yield
+            return
+        young, middle, full = gc.get_threshold()
+        gc.set_threshold(young, middle, _NEVER)
+        try:
+            yield
+        finally:
+            self._waiting = 0
             gc.freeze()
+            gc.set_threshold(young, middle, full)
 
 
 def give_memory_back() -> None:

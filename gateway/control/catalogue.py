@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 
 from contracts.contract import Contract
@@ -68,12 +69,14 @@ class Choice:
         instances: By contract that names a service, in the order of node and service id.
         placed: The same, by service that contracts name.
         faults: In the order of services, nodes and service ids.
+        services: Those that have to be followed.
     """
 
     listings: Mapping[str, Listing] = field(default_factory=lambda: MappingProxyType({}))
     instances: Mapping[VersionKey, tuple[Listed, ...]] = field(default_factory=lambda: MappingProxyType({}))
     placed: Mapping[str, Placed] = field(default_factory=lambda: MappingProxyType({}))
     faults: tuple[RegistrationFault, ...] = ()
+    services: frozenset[str] = frozenset()
 
     def is_read(self, service: str) -> bool:
         """Say whether the catalogue has ever answered for a service."""
@@ -118,7 +121,7 @@ def choose(contracts: Iterable[Contract], listings: Mapping[str, Listing], *, be
     instances = {key: ones for one in placed.values() for key, ones in one.instances.items()}
     faults = [fault for one in placed.values() for fault in one.faults]
     faults.extend(shared_addresses(one.listing for one in placed.values()))
-    return Choice(listings, instances, placed, tuple(faults))
+    return Choice(listings, instances, placed, tuple(faults), services_of(chain(*by_service.values())))
 
 
 def _placed(listing: Listing, contracts: tuple[Contract, ...], before: Placed | None) -> Placed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gateway.control.standing import Head, Tracked, counts_for_caps
@@ -25,6 +26,14 @@ class Census:
     eligible: int = 0
     up: int = 0
     outliers: int = 0
+
+    @classmethod
+    def of(cls, ones: Iterable[Tracked]) -> Census:
+        """Count these."""
+        census = cls()
+        for one in ones:
+            census.add(one)
+        return census
 
     def add(self, one: Tracked) -> None:
         """Count an instance in."""

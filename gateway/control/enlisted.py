@@ -6,22 +6,26 @@ goes within the generation in force.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from contracts.contract import Contract
 from contracts.key import DocumentKey
-from gateway.control.board import Board, affected_models
-from gateway.control.catalogue import NO_CHOICE, Choice, choose, models_listed_otherwise
-from gateway.control.documents import NO_DOCUMENTS, Documents
+from gateway.control.board import Board
+from gateway.control.catalogue import NO_CHOICE, Choice
+from gateway.control.documents import NO_DOCUMENTS
+from gateway.control.draft import Draft
 from gateway.control.duty import Duty
+from gateway.control.plan import Plan
 from gateway.control.remarks import Remarks
 from gateway.control.roster import enrol
 from gateway.control.standing import Tracked
-from gateway.control.transitions import catalogue_changes, document_changes, instance_changes, instance_gone
-from gateway.routing.snapshot import Instance
-from gateway.sources.listing import Listing
-from gateway.telemetry.changes import Change, Listener
+from gateway.control.transitions import instance_changes, instance_gone
+from gateway.control.turns import PER_TURN, in_turns
+from gateway.telemetry.changes import Change
 from gateway.telemetry.metrics import Metrics
+
+_MOST_ROUNDS = 5
+"""A model that changes faster than it can be drafted is drafted in the end while nothing else happens."""
 
 
 class Enlisted:
@@ -32,7 +36,6 @@ class Enlisted:
         duty: Learns which instances come and go.
         remarks: Forgets those that left.
         metrics: Knows the versions.
-        listener: Is told each change once.
         now: Monotonic clock.
         has_catalogue: Listings of services will come; until a service's has, nothing is missed there.
     """
@@ -44,7 +47,6 @@ class Enlisted:
         duty: Duty,
         remarks: Remarks,
         metrics: Metrics,
-        listener: Listener,
         now: Callable[[], float],
         has_catalogue: bool,
     ) -> None:
@@ -52,13 +54,14 @@ class Enlisted:
         self._duty = duty
         self._remarks = remarks
         self._metrics = metrics
-        self._listener = listener
         self._now = now
         self._has_catalogue = has_catalogue
         self.documents = NO_DOCUMENTS
         """The documents and their states."""
         self.choice: Choice = NO_CHOICE
         """What the catalogue lists, and which instances that gives."""
+        self.since = float("-inf")
+        """Monotonic second at which the contracts in force came into force."""
 
     def is_awaited(self, contract: Contract) -> bool:
         """Say whether the catalogue has still to say which instances a version has."""
@@ -69,67 +72,58 @@ class Enlisted:
         route = self.documents.routes.get(DocumentKey("route", model_id))
         return route is not None and any(rule.dna_prefix is not None for rule in route.canary_rules)
 
-    def take_documents(self, documents: Documents) -> dict[str, list[Contract]]:
-        """Take documents in; give the models that have to be put in force, each with its contracts."""
-        before, self.documents = self.documents, documents
-        affected = {} if documents.generation == before.generation else affected_models(before, documents)
-        for model_id, contracts in affected.items():
-            self._metrics.keep(model_id, {str(contract.version): _deprecated_at(contract) for contract in contracts})
-        self._tell(document_changes(before, documents))
-        if documents.generation != before.generation:
-            self._choose(self.choice.listings)
-        return affected
+    async def draft(self, plan: Plan) -> Draft:
+        """Work out what the models of a plan will be, in turns with requests; nothing of it shows yet.
 
-    def take_listings(self, listings: Mapping[str, Listing]) -> dict[str, list[Contract]]:
-        """Take in what the catalogue lists; give the models of which instances came, went or changed."""
-        before = self.choice
-        self._choose(listings)
-        return models_listed_otherwise(before, self.choice, self.documents.contracts.values())
+        When this returns the draft holds for this very moment: put it in force before anything else happens.
+        """
+        draft, waiting = Draft(self._board.tracked), list(plan.affected)
+        for _ in range(_MOST_ROUNDS):
+            if sum(map(plan.size, waiting)) < PER_TURN:
+                break
+            async for model_id in in_turns(waiting, size=plan.size):
+                self._draft_model(draft, plan, model_id)
+            waiting = draft.overtaken()
+        for model_id in waiting:
+            self._draft_model(draft, plan, model_id)
+        return draft
 
-    def put_in_force(self, affected: Mapping[str, list[Contract]], *, source: str) -> list[Instance]:
-        """Show these models to routing, whole; give the instances that it sees differently now."""
-        news = self._enrol(affected, source)
-        changed = self._board.put_documents(self.documents, affected, now=self._now())
-        self._tell(news)
-        return changed
-
-    def _choose(self, listings: Mapping[str, Listing]) -> None:
-        """Place the registrations anew; the instances follow in `put_in_force`."""
-        before, self.choice = self.choice, choose(self.documents.contracts.values(), listings, before=self.choice)
-        self._tell(catalogue_changes(before, self.choice, generation=self.documents.generation))
-
-    def _enrol(self, affected: Mapping[str, list[Contract]], source: str) -> list[Change]:
-        """Take in the instances of these models' contracts and let go of those that left."""
-        tracked, now = self._board.tracked, self._now()
-        news: list[Change] = []
-        leaving = {key for key in tracked if key[0] in affected}
-        for contract in (contract for contracts in affected.values() for contract in contracts):
-            ones = enrol(contract, tracked, choice=self.choice, had=self._board.siblings(contract), now=now)
-            self._board.enrol(contract, ones)
-            for one in ones:
-                leaving.discard(one.instance.key)
-                news.extend(self._admit(one, source))
-        for key in leaving:
-            self._duty.lay_down(key)
-            self._remarks.forget(key)
-            news.append(instance_gone(self._board.untrack(key), source=source, generation=self.documents.generation))
-        return news
-
-    def _admit(self, one: Tracked, source: str) -> Iterable[Change]:
-        """Track an instance: a new one, and one whose contract or registration changed, are probed at once."""
-        before = self._board.tracked.get(one.instance.key)
-        self._board.track(one.instance.key, one)
-        if before is None:
-            self._duty.take_up(one)
-            return []  # told when its first probe has come back
-        if before is one:
+    def put_in_force(self, plan: Plan, draft: Draft) -> list[Tracked]:
+        """Show all that was drafted to routing, at once; give the instances that left."""
+        if plan.documents.generation != self.documents.generation:
+            self.since = self._now()
+        self.documents, self.choice = plan.documents, plan.choice
+        if not plan.is_swap:
             return []
-        self._duty.look_again(one)
-        return instance_changes(before, one, source=source, generation=self.documents.generation)
+        return self._board.adopt(draft, plan.affected, generation=plan.documents.generation)
 
-    def _tell(self, changes: Iterable[Change]) -> None:
-        for change in changes:
-            self._listener(change)
+    def departed(self, plan: Plan, one: Tracked) -> Change:
+        """Forget an instance that left; give what has to be told of it."""
+        self._duty.lay_down(one.instance.key)
+        self._remarks.forget(one.instance.key)
+        return instance_gone(one, source=plan.source, generation=plan.documents.generation)
+
+    def arrived(self, plan: Plan, before: Tracked | None, after: Tracked) -> Iterable[Change]:
+        """Have an instance probed that is new, or held to something else; give what has to be told of it."""
+        if before is None:
+            self._duty.take_up(after)
+            return ()  # told when its first probe has come back
+        self._duty.look_again(after)
+        return instance_changes(before, after, source=plan.source, generation=plan.documents.generation)
+
+    def _draft_model(self, draft: Draft, plan: Plan, model_id: str) -> None:
+        board, now, contracts = self._board, self._now(), plan.affected[model_id]
+        # Before it shows: the first request to a new version is counted as one of it.
+        self._metrics.keep(model_id, {str(contract.version): _deprecated_at(contract) for contract in contracts})
+        versions = [
+            (
+                contract,
+                enrol(contract, board.tracked, choice=plan.choice, had=board.siblings(contract), now=now),
+                plan.is_tied(contract),
+            )
+            for contract in contracts
+        ]
+        draft.put(model_id, versions, route=plan.route(model_id), now=now)
 
 
 def _deprecated_at(contract: Contract) -> float | None:

@@ -69,7 +69,7 @@ def _version(view: VersionView, tracked: Mapping[InstanceKey, Tracked], share: f
         instances={state: counts[state] for state in _STATES},
         observe=view.contract.enforcement is Enforcement.OBSERVE,
         share=share,
-        panic=_census(ones).head.panic,
+        panic=Census.of(ones).head.panic,
     )
 
 
@@ -89,13 +89,6 @@ def _registration_state(one: Registration, listing: Listing) -> str:
     if one.key in listing.kept:
         return _KEPT
     return _MAINTENANCE if one.maintenance is not None else one.check.value
-
-
-def _census(ones: Iterable[Tracked]) -> Census:
-    census = Census()
-    for one in ones:
-        census.add(one)
-    return census
 
 
 def wanted_shares(model: ModelView) -> dict[Version, float]:

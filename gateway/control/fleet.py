@@ -2,10 +2,11 @@
 
 Rules of this file:
 
-* Everything happens on the event loop's thread and is done when the call returns: what is read afterwards is the new
-  snapshot, whole. Nothing here waits.
+* What is observed of an instance is in force when the call returns: what is read afterwards is the new snapshot, whole.
 * Documents and the instances they name change together, as one generation. A change of state, or of what the catalogue
   lists, swaps in a new snapshot of the same generation.
+* Thousands of documents are worked out in a thread or in turns with requests, beside what serves (`plan`, `draft`), put
+  in force by one step, and told of in turns again. Whoever reads in between sees the old snapshot, whole.
 * Each change is told once: to the listener as a fact, to the followers as the instance that routing now sees.
 
 Which instances there are is `enlisted`; which of them are probed here, and when, is `duty`.
@@ -13,23 +14,28 @@ Which instances there are is `enlisted`; which of them are probed here, and when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import MappingProxyType
 
-from contracts.contract import Contract
 from contracts.verdict import Verdict, VerdictKind, judge
 from gateway.control.board import Board
 from gateway.control.catalogue import Choice
 from gateway.control.coverage import Covered
 from gateway.control.documents import Documents
+from gateway.control.draft import Draft
 from gateway.control.duty import Duty
 from gateway.control.enlisted import Enlisted
+from gateway.control.plan import Plan, plan_documents, plan_listings
 from gateway.control.remarks import Remarks
 from gateway.control.roster import heard, moved
 from gateway.control.schedule import ProbeSchedule
 from gateway.control.standing import InstanceKey, Probe, Tracked
 from gateway.control.transitions import instance_changes
+from gateway.control.turns import in_turns
 from gateway.health import identity as identities
 from gateway.health.identity import IdentityState
 from gateway.health.liveness import (
@@ -88,14 +94,15 @@ class Fleet:
             duty=self._duty,
             remarks=self._remarks,
             metrics=metrics,
-            listener=listener,
             now=now,
             has_catalogue=has_catalogue,
         )
         self._covered = Covered(self._board.model, self._board.census, self._enlisted.is_awaited, listener)
         self._on_seen: Callable[[InstanceKey, Tracked, Observation], None] = _ignore_seen
+        self._on_swap: Callable[[AbstractSet[str]], None] = _ignore_swap
         self._on_instance: Callable[[Instance], None] = _ignore_instance
         self._on_documents: Callable[[], None] = _ignore_documents
+        self._intake = asyncio.Lock()
 
     # reading ------------------------------------------------------------------------------------------------------
 
@@ -118,34 +125,66 @@ class Fleet:
         """Every instance with what is known of it, as it changes: copy before waiting."""
         return MappingProxyType(self._board.tracked)
 
-    def follow(self, *, on_instance: Callable[[Instance], None], on_documents: Callable[[], None]) -> None:
-        """Call these after an instance, as routing sees it, changed, and after documents or instances came or went."""
-        self._on_instance = on_instance
-        self._on_documents = on_documents
+    def follow(
+        self,
+        *,
+        on_swap: Callable[[AbstractSet[str]], None],
+        on_instance: Callable[[Instance], None],
+        on_documents: Callable[[], None],
+    ) -> None:
+        """Have these called.
+
+        Args:
+            on_swap: With the models that changed, in the very step in which documents or listings come into force.
+            on_instance: After an instance, as routing sees it, changed.
+            on_documents: After documents or instances came or went and all of it was told.
+        """
+        self._on_swap, self._on_instance, self._on_documents = on_swap, on_instance, on_documents
 
     # documents ----------------------------------------------------------------------------------------------------
 
-    def apply(self, documents: Documents) -> None:
+    async def apply(self, documents: Documents) -> None:
         """Put documents in force: with all their instances, as one new generation where they differ from before."""
-        is_new = documents.generation != self._generation
-        affected = self._enlisted.take_documents(documents)
-        if is_new:
-            self._put_in_force(affected, source="documents")
+        async with self._intake:
+            await self._take_in(await asyncio.to_thread(plan_documents, self.documents, documents, self.choice))
 
-    def enlist(self, listings: Mapping[str, Listing]) -> None:
+    async def enlist(self, listings: Mapping[str, Listing]) -> None:
         """Take in what the catalogue lists: the instances it gives come and go within the generation in force."""
-        affected = self._enlisted.take_listings(listings)
-        if affected:
-            self._put_in_force(affected, source="catalogue")
+        async with self._intake:
+            await self._take_in(await asyncio.to_thread(plan_listings, self.documents, self.choice, listings))
 
-    def _put_in_force(self, affected: Mapping[str, list[Contract]], *, source: str) -> None:
-        """Show these models, with all their contracts, to routing and tell what that changes."""
-        changed = self._enlisted.put_in_force(affected, source=source)
-        for model_id in affected:
-            self._covered.look(model_id, generation=self._generation)
-        for instance in changed:
+    async def _take_in(self, plan: Plan) -> None:
+        """Put a plan in force, and tell what that changes."""
+        draft = await self._enlisted.draft(plan)
+        left = self._enlisted.put_in_force(plan, draft)
+        if plan.is_swap:
+            self._on_swap(plan.affected.keys())
+        steps = self._steps_after(plan, draft, left)
+        try:
+            async for _ in in_turns(steps):
+                pass
+        finally:
+            deque(steps, maxlen=0)  # who is cancelled in the middle must not leave an instance that nobody probes
+
+    def _steps_after(self, plan: Plan, draft: Draft, left: Iterable[Tracked]) -> Iterator[None]:
+        """Do what a swap asks for, a little at each step: what requests feel first, then what is told."""
+        for instance in draft.changed.values():
             self._on_instance(instance)
-        self._on_documents()
+            yield
+        for change in plan.changes:
+            self._listener(change)
+            yield
+        for one in left:
+            self._listener(self._enlisted.departed(plan, one))
+            yield
+        for key, before in draft.renewed.items():
+            self._tell(self._enlisted.arrived(plan, before, draft.tracked[key]))
+            yield
+        for model_id in plan.affected:
+            self._covered.look(model_id, generation=self._generation)
+            yield
+        if plan.is_swap:
+            self._on_documents()
 
     # observations -------------------------------------------------------------------------------------------------
 
@@ -175,7 +214,7 @@ class Fleet:
         """Take in the literal address of an instance; another one than before makes it another instance."""
         before = self._board.tracked.get(key)
         if before is not None and before.instance.address != address:
-            self._change(key, before, moved(before, address, now=self._now()), source="name")
+            self._change(key, before, moved(before, address), source="name")
 
     def observe_response(
         self, instance: Instance, observation: Observation, verdict: Verdict, *, started_at: float
@@ -186,8 +225,8 @@ class Fleet:
         self._remarks.take(key, before, verdict, source="response")
         if before is None or before.instance.address != instance.address:
             return
-        if started_at < before.added_at:
-            verdict = judge(before.contract, observation)  # it was judged by a contract that is no longer in force
+        if started_at < self._enlisted.since:
+            verdict = judge(before.contract, observation)  # the contract it was judged by may be in force no longer
         identity = self._judged(before, observation, verdict, started_at=started_at)
         if identity is not before.identity:
             hearsay = others.saw(before.hearsay, verdict, identity.identity)
@@ -302,6 +341,10 @@ _COUNTED = {ExchangeOutcome.FAILED, ExchangeOutcome.TIMEOUT}
 
 def _ignore_seen(key: InstanceKey, one: Tracked, observation: Observation) -> None:
     del key, one, observation
+
+
+def _ignore_swap(models: AbstractSet[str]) -> None:
+    del models
 
 
 def _ignore_instance(instance: Instance) -> None:

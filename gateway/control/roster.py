@@ -79,7 +79,7 @@ def _instance(contract: Contract, listed: Listed) -> Instance:
 def _enrol_one(listed: Listed, contract: Contract, tracked: Mapping[InstanceKey, Tracked], *, now: float) -> Tracked:
     known = tracked.get((*version_key(contract), listed.url))
     if known is None:
-        return Tracked(_instance(contract, listed), contract, listed, added_at=now)
+        return Tracked(_instance(contract, listed), contract, listed)
     if known.contract is contract:
         return known if known.listed == listed else replace(known, listed=listed)
     return replace(
@@ -87,16 +87,15 @@ def _enrol_one(listed: Listed, contract: Contract, tracked: Mapping[InstanceKey,
         instance=replace(known.instance, max_in_flight=contract.limits.max_in_flight),
         contract=contract,
         listed=listed,
-        added_at=now,
         identity=_judge_again(known, contract, now=now),
     )
 
 
-def moved(one: Tracked, address: str, *, now: float) -> Tracked:
+def moved(one: Tracked, address: str) -> Tracked:
     """Let an instance whose name has another address now begin anew; only what it was doubted for stays."""
     doubted = one.identity.identity in {Identity.EJECTED, Identity.SUSPECT}
     there = replace(one.instance, address=address)
-    return Tracked(there, one.contract, one.listed, added_at=now, identity=one.identity if doubted else identities.NEW)
+    return Tracked(there, one.contract, one.listed, identity=one.identity if doubted else identities.NEW)
 
 
 def heard(one: Tracked, told: Sighting, *, by: str, now: float) -> Tracked:

@@ -58,7 +58,6 @@ class Tracked:
         instance: As routing sees it.
         contract: The contract it is held to.
         listed: As its contract or the catalogue lists it.
-        added_at: Monotonic second from which it is held to this contract.
         identity: Identity state.
         liveness: Liveness state.
         probe: The last probe.
@@ -69,7 +68,6 @@ class Tracked:
     instance: Instance
     contract: Contract
     listed: Listed
-    added_at: float
     identity: IdentityState = identities.NEW
     liveness: LivenessState = NEVER_PROBED
     probe: Probe | None = None
@@ -107,8 +105,14 @@ class Head:
         return self.outliers > 0 and panics(self.eligible, self.up)
 
 
+def shown(one: Tracked, *, panic: bool, now: float) -> Tracked:
+    """Show an instance to routing; the very same object where nothing that routing reads changed."""
+    seen = stand(one, panic=panic, now=now)
+    return one if seen is one.instance else replace(one, instance=seen)
+
+
 def stand(one: Tracked, *, panic: bool, now: float) -> Instance:
-    """Show an instance to routing; the same object as before where nothing that routing reads changed."""
+    """Give an instance as routing sees it; the same object as before where nothing that routing reads changed."""
     refusal = refusal_of(one, panic=panic)
     observation = one.stated.observation if one.stated else None
     was_ready = one.instance.refusal is None and one.instance.ready_since > 0.0

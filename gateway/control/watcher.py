@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -22,7 +23,7 @@ class Applied(Protocol):
         """The documents and their states."""
         ...
 
-    def apply(self, documents: Documents) -> None:
+    async def apply(self, documents: Documents) -> None:
         """Put documents in force."""
         ...
 
@@ -70,6 +71,7 @@ class Watcher:
         wall: Epoch clock.
         signers: Keys of which one must have signed every document; with none, documents need no signature.
         keep: Keeps the documents in force after each good reading; None where nothing is kept.
+        taking_in: Stands around the taking in of so many documents that came or changed.
     """
 
     def __init__(
@@ -82,9 +84,11 @@ class Watcher:
         wall: Callable[[], float],
         signers: Sequence[TrustedKey] = (),
         keep: Callable[[Collection[DocumentText]], Awaitable[None]] | None = None,
+        taking_in: Callable[[int], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._source = source
         self._keep = keep
+        self._taking_in = taking_in
         self._signers = signers
         self._fleet = fleet
         self._listener = listener
@@ -105,10 +109,10 @@ class Watcher:
         reading = await self._source.read()
         if reading is not self._applied:
             async with self._lock:
-                # In a thread: ten thousand changed documents are seconds of parsing.
-                self._fleet.apply(
-                    await asyncio.to_thread(assemble, self._fleet.documents, reading, signers=self._signers)
-                )
+                with self._taking_in(_fresh(self._applied, reading)):
+                    # In a thread: ten thousand changed documents are seconds of parsing.
+                    documents = await asyncio.to_thread(assemble, self._fleet.documents, reading, signers=self._signers)
+                    await self._fleet.apply(documents)
             self._applied = reading
         self._note(reading)  # only now: who hears of a good reading may rely on its documents
         if reading.ok and self._keep is not None:
@@ -127,7 +131,7 @@ class Watcher:
             entries = self._fleet.documents.entries.items()
             missing = tuple(sorted(key for key, entry in entries if entry.state is DocumentState.MISSING))
             self._source.forget(missing)
-            self._fleet.apply(await asyncio.to_thread(confirm_removal, self._fleet.documents))
+            await self._fleet.apply(await asyncio.to_thread(confirm_removal, self._fleet.documents))
         return missing
 
     def _note(self, reading: Reading) -> None:
@@ -143,6 +147,12 @@ class Watcher:
             self._listener(Change(ChangeKind.SOURCE_FAILED, generation, reason=reason, source="documents"))
         if reading.ok and before.problems and not before.ok:
             self._listener(Change(ChangeKind.SOURCE_RECOVERED, generation, source="documents"))
+
+
+def _fresh(before: Reading | None, now: Reading) -> int:
+    """Count the texts that came or changed: of one that stands a source gives the same object again."""
+    known = before.documents if before is not None else {}
+    return sum(known.get(key) is not text for key, text in now.documents.items())
 
 
 def _in_force(documents: Documents) -> list[DocumentText]:

@@ -17,8 +17,8 @@ from contracts.contract import Contract
 from contracts.key import DocumentKey
 from contracts.terms import Enforcement, Status
 from contracts.version import Version
-from gateway.control.board import affected_models
 from gateway.control.documents import Documents
+from gateway.control.plan import affected_models
 from gateway.edits.addresses import instance_id
 from gateway.edits.ranges import telling_ranges
 from gateway.rollout.assignment import assign

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Protocol
 
 from contracts.contract import Contract
@@ -199,22 +200,26 @@ class DataPlane:
                     self._cut_answers_of(instance)
         self.admission.recheck(instance.key[:2])
 
-    def documents_changed(self) -> None:
-        """A new generation is in force: let go of instances that left, let every waiting request look."""
-        snapshot = self.snapshot()
-        versions = {(model.model_id, str(version)) for model in snapshot.models.values() for version in model.versions}
-        instances = {i.key for model in snapshot.models.values() for view in model.ranked for i in view.instances}
-        for gone in [key for key in self._destinations if key not in instances]:
-            self._destinations.pop(gone).pool.close()
-        for destination in self._destinations.values():
-            destination.settled = None
-        for left in [key for key in self._traffic if key not in versions]:
+    def documents_changed(self, models: AbstractSet[str]) -> None:
+        """Another snapshot of these models is in force: let go of what left, let their waiting requests look."""
+        known = self.snapshot().models
+        touched = models & {model_id for model_id, _ in self._traffic}
+        views = [view for model_id in touched if model_id in known for view in known[model_id].ranked]
+        versions = {view.key for view in views}
+        instances = {instance.key for view in views for instance in view.instances}
+        for key, destination in list(self._destinations.items()):
+            if key in instances:
+                destination.settled = None
+            elif key[0] in touched:
+                self._destinations.pop(key).pool.close()
+        for left in [key for key in self._traffic if key[0] in touched and key not in versions]:
             del self._traffic[left]
-        stated = [view.contract.limits.max_body_bytes for model in snapshot.models.values() for view in model.ranked]
+        stated = {limit for model in known.values() for limit in model.max_bodies}
         limits = [limit or self.limits.max_body for limit in stated] + [self.limits.max_body]
         self.least_max_body, self.most_max_body = min(limits), max(limits)
         for version in self.admission.versions():
-            self.admission.recheck(version)
+            if version[0] in models:
+                self.admission.recheck(version)
 
     def _cut_answers_of(self, instance: Instance) -> None:
         """End the answers an ejected instance has begun: what it writes from now on is of another identity."""

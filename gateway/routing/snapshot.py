@@ -123,6 +123,8 @@ class ModelView:
     default: Exact | Range | None = None
     """The route's default, an alias looked up already."""
     slices: tuple[CanarySlice, ...] = ()
+    max_bodies: frozenset[int | None] = frozenset()
+    """Largest bodies that its contracts allow, in bytes; None: what the gateway allows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ def assemble_model(model_id: str, versions: Iterable[VersionView], route: Route 
         route=route,
         default=_default(route) if route else None,
         slices=_slices(route) if route else (),
+        max_bodies=frozenset(view.contract.limits.max_body_bytes for view in ranked),
     )
 
 

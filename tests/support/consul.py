@@ -56,6 +56,8 @@ class ConsulAgent:
         join: Addresses of others to join.
         acl: Rights are on: nothing may be done without a token.
         config: Further configuration.
+        host: Where it listens.
+        namespace: Network namespace it runs in; empty: that of the tests.
         token: Goes with every call of the client; `MASTER` where rights are on.
     """
 
@@ -66,6 +68,8 @@ class ConsulAgent:
     acl: bool = False
     config: Mapping[str, Any] = field(default_factory=dict)
     ports: Ports = field(default_factory=Ports.free)
+    host: str = HOST
+    namespace: str = ""
     process: subprocess.Popen[bytes] | None = None
     paused: bool = False
 
@@ -77,7 +81,7 @@ class ConsulAgent:
     @property
     def address(self) -> str:
         """`HOST:PORT` of its HTTP API."""
-        return f"{HOST}:{self.ports.http}"
+        return f"{self.host}:{self.ports.http}"
 
     @property
     def url(self) -> str:
@@ -89,7 +93,14 @@ class ConsulAgent:
         """Start it, on the same ports as before."""
         file = self.folder / f"{self.name}.json"
         file.write_text(json.dumps(self._configuration()), encoding="utf-8")
-        command = [str(consul_or_skip()), "agent", f"-config-file={file}", *(() if self.servers else ("-dev",))]
+        inside = ["ip", "netns", "exec", self.namespace] if self.namespace else []
+        command = [
+            *inside,
+            str(consul_or_skip()),
+            "agent",
+            f"-config-file={file}",
+            *(() if self.servers else ("-dev",)),
+        ]
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         if wait:
@@ -230,8 +241,8 @@ class ConsulAgent:
 
     def _configuration(self) -> dict[str, Any]:
         configuration: dict[str, Any] = {
-            "bind_addr": HOST,
-            "client_addr": HOST,
+            "bind_addr": self.host,
+            "client_addr": self.host,
             "node_name": self.name,
             "disable_update_check": True,
             "log_level": "WARN",

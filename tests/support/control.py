@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -121,18 +122,28 @@ class Story:
             has_catalogue=self.has_catalogue,
         )
         self.fleet.follow(
-            on_instance=self.seen.append, on_documents=lambda: self.swaps.append(self.fleet.current().generation)
+            on_swap=lambda models: self.swaps.append(self.fleet.current().generation),
+            on_instance=self.seen.append,
+            on_documents=lambda: None,
         )
 
     def apply(self, *texts: str) -> None:
         """Put these documents in force; all others are gone."""
         self.documents = documents_of(*texts, before=self.documents)
-        self.fleet.apply(self.documents)
+        self.put(self.documents)
+
+    def put(self, documents: Documents) -> None:
+        """Put documents in force as they are."""
+        asyncio.run(self.fleet.apply(documents))
 
     def enlist(self, *registrations: Registration) -> None:
         """Let the catalogue list these for the one service there is."""
         known = self.fleet.choice.listings.get(SERVICE, Listing(SERVICE))
-        self.fleet.enlist({SERVICE: take(known, registrations, went_back=False, now=self.clock())})
+        self.show({SERVICE: take(known, registrations, went_back=False, now=self.clock())})
+
+    def show(self, listings: Mapping[str, Listing]) -> None:
+        """Let the catalogue list this."""
+        asyncio.run(self.fleet.enlist(listings))
 
     def kinds(self) -> list[ChangeKind]:
         """What was told since the last time this was asked."""

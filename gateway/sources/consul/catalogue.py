@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -48,7 +48,7 @@ class ConsulCatalogue:
         self,
         client: ConsulClient,
         *,
-        enlist: Callable[[Mapping[str, Listing]], None],
+        enlist: Callable[[Mapping[str, Listing]], Awaitable[None]],
         now: Callable[[], float],
         draw: Callable[[], float],
         copies: ListCopies | None,
@@ -99,7 +99,7 @@ class ConsulCatalogue:
                     tasks.pop(left).cancel()
                 for come in wanted - tasks.keys():
                     tasks[come] = group.create_task(self._follow(come))
-                self._enlist(MappingProxyType({name: watch.listing for name, watch in self._watches.items()}))
+                await self._enlist(MappingProxyType({name: watch.listing for name, watch in self._watches.items()}))
                 await asyncio.sleep(GATHER_S)
 
     async def _follow(self, watch: ServiceWatch) -> None:

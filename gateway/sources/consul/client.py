@@ -37,6 +37,7 @@ WAIT_S = 60.0
 GRACE_S = 10.0
 """A waiting read may take so much longer than Consul's own wait; then its connection is dead."""
 
+_CUT_OFF = "its machine is gone, or the network to it is cut"
 _OK, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 200, 403, 404, 409
 _BUSY = (429, 503)
 _TOKEN_LIMIT = 4096
@@ -224,6 +225,8 @@ class ConsulClient:
         except httpx.TimeoutException as error:
             raise ConsulFailed(FailureKind.TIMEOUT, f"{self.address} did not answer in time") from error
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+            if isinstance(_innermost(error), TimeoutError):  # the kernel's: nothing acknowledges what it sends
+                raise ConsulFailed(FailureKind.TIMEOUT, f"{self.address} is silent: {_CUT_OFF}") from error
             raise ConsulFailed(FailureKind.BUSY, f"{self.address} broke the connection off: {_cause(error)}") from error
         except (httpx.HTTPError, OSError) as error:  # ssl.SSLError comes through as it is
             raise ConsulFailed(FailureKind.UNREACHABLE, f"{self.address} cannot be reached: {_cause(error)}") from error
@@ -290,9 +293,14 @@ def _path(key: str) -> str:
     return f"/v1/kv/{key}"
 
 
-def _cause(error: BaseException) -> str:
-    """The innermost cause in words; httpx's own words are often none."""
+def _innermost(error: BaseException) -> BaseException:
     inner = error
     while (deeper := inner.__cause__ or inner.__context__) is not None:
         inner = deeper
+    return inner
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost cause in words; httpx's own words are often none."""
+    inner = _innermost(error)
     return printable(str(inner) or str(error) or type(error).__name__)

@@ -13,12 +13,16 @@ from gateway.sources.consul.replies import Consistency, Reply
 
 FIRST_DELAY_S = 0.5
 MOST_DELAY_S = 30.0
+MOST_SILENT_DELAY_S = 5.0
+"""Where nobody answers at all there is no server to spare, and a network that is whole again is to be found soon. A
+fleet comes back spread over this time, as it starts."""
 BUSY_DELAY_S = 1.0
 """The least delay where Consul said that it has too much to do."""
 MOST_CONTACT_MS = 60_000
 """A server that heard of the leader longer ago than this is not fresh."""
 
 _OK, _NOT_FOUND = 200, 404
+_SILENT = {FailureKind.UNREACHABLE, FailureKind.TIMEOUT}
 
 
 class Oddity(StrEnum):
@@ -105,10 +109,11 @@ def after_reply(known: Known, reply: Reply, digest: str, *, draw: float) -> Step
 def after_failure(known: Known, kind: FailureKind, *, draw: float) -> Step:
     """Decide how to go on after a read that gave nothing usable: later, and without an index.
 
-    The delay doubles from half a second to half a minute with full jitter, so that a fleet does not come back as one.
-    The next read goes to any server: one that lost its leader answers that, too.
+    The delay doubles from half a second to half a minute with full jitter, so that a fleet does not come back as one;
+    while nobody answers at all, to five seconds. The next read goes to any server: one that lost its leader answers
+    that, too.
     """
-    most = min(MOST_DELAY_S, FIRST_DELAY_S * 2 ** min(known.failures, 10))
+    most = min(MOST_SILENT_DELAY_S if kind in _SILENT else MOST_DELAY_S, FIRST_DELAY_S * 2 ** min(known.failures, 10))
     delay = draw * most
     if kind is FailureKind.BUSY:
         delay = BUSY_DELAY_S + draw * (min(MOST_DELAY_S, 2 * most) - BUSY_DELAY_S)

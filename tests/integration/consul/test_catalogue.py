@@ -45,7 +45,7 @@ class Followed:
         )
         self.catalogue.follow(frozenset({self.service}))
 
-    def _enlist(self, listings: Mapping[str, Listing]) -> None:
+    async def _enlist(self, listings: Mapping[str, Listing]) -> None:
         self.listings = listings
         self.times += 1
 

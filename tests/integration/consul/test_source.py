@@ -401,7 +401,7 @@ def test_ten_thousand_contracts_and_one_edit_among_them(consul: ConsulAgent, pre
     async def story() -> None:
         async with watching(consul, prefix) as watched:
             await watched.until(lambda: len(watched.story.fleet.documents.contracts) == 10_000, timeout_s=60)
-            assert watched.watcher.state.ok
+            await watched.until_good()  # said once all that follows from so many is done, too
             await asyncio.sleep(1)
             generation = watched.generation
             consul.put(f"{prefix}/contracts/m77/v1.0.0", json.dumps({**text, "model_id": "m77", "strikes": 7}))

@@ -222,9 +222,9 @@ class Probing:
         )
         self._documents = documents_of()
 
-    def apply(self, *contracts: Mapping[str, Any]) -> None:
+    async def apply(self, *contracts: Mapping[str, Any]) -> None:
         self._documents = documents_of(*map(json.dumps, contracts), before=self._documents)
-        self.fleet.apply(self._documents)
+        await self.fleet.apply(self._documents)
 
     def one(self, worker: StubWorker) -> Tracked:
         return self.fleet.tracked[key_of(worker)]
@@ -259,7 +259,7 @@ def test_a_new_instance_is_verified_at_once_and_probed_on() -> None:
     with StubWorker() as worker:
 
         async def story(probing: Probing) -> None:
-            probing.apply(contract_for(worker))
+            await probing.apply(contract_for(worker))
             await probing.until(lambda: probing.one(worker).identity.identity is Identity.VERIFIED, within_s=1.0)
             await probing.until(lambda: worker.probes >= 4)
 
@@ -270,7 +270,7 @@ def test_v9_another_worker_on_the_same_port_is_found() -> None:
     with StubWorker() as worker:
 
         async def story(probing: Probing) -> None:
-            probing.apply(contract_for(worker))
+            await probing.apply(contract_for(worker))
             await probing.until(lambda: probing.one(worker).identity.identity is Identity.VERIFIED)
             worker.seed = "b"
             await probing.until(lambda: probing.one(worker).identity.identity is Identity.EJECTED)
@@ -284,7 +284,7 @@ def test_h2_workers_that_swallow_probes_hold_up_nobody() -> None:
     with StubWorker() as good, StubWorker(healthz=silent, version="v2.0.0") as hanging:
 
         async def story(probing: Probing) -> None:
-            probing.apply(contract_for(hanging), contract_for(good))
+            await probing.apply(contract_for(hanging), contract_for(good))
             await probing.until(lambda: probing.one(good).identity.identity is Identity.VERIFIED, within_s=1.0)
             await probing.until(lambda: probing.one(hanging).probe is not None)
             assert probing.one(hanging).identity.identity is Identity.UNVERIFIED
@@ -298,9 +298,9 @@ def test_h3_a_removed_instance_gets_no_probe_any_more() -> None:
     with StubWorker() as stays, StubWorker(version="v2.0.0") as goes:
 
         async def story(probing: Probing) -> None:
-            probing.apply(contract_for(stays), contract_for(goes))
+            await probing.apply(contract_for(stays), contract_for(goes))
             await probing.until(lambda: goes.probes >= 2)
-            probing.apply(contract_for(stays))
+            await probing.apply(contract_for(stays))
             await asyncio.sleep(0.05)
             before = goes.probes
             count = stays.probes
@@ -316,7 +316,7 @@ def test_a_worker_that_dies_is_down_at_the_next_probe_and_comes_back() -> None:
     with worker:
 
         async def story(probing: Probing) -> None:
-            probing.apply(contract_for(worker))
+            await probing.apply(contract_for(worker))
             await probing.until(lambda: probing.one(worker).liveness.liveness is Liveness.UP)
             await asyncio.to_thread(worker.stop)
             await probing.until(lambda: probing.one(worker).liveness.liveness is Liveness.DOWN)
@@ -345,7 +345,7 @@ def test_so_many_at_one_time_and_no_more() -> None:
         urls = [f"{worker.url}/{number}" for number in range(40)]
         async with asyncio.TaskGroup() as group:
             task = group.create_task(probing.prober.run())
-            probing.apply(contract_for(worker, instances=urls, health_url="/healthz"))
+            await probing.apply(contract_for(worker, instances=urls, health_url="/healthz"))
             await probing.until(lambda: all(one.probe for one in probing.fleet.tracked.values()))
             task.cancel()
 
@@ -368,7 +368,7 @@ def test_a_fault_of_ours_costs_one_probe() -> None:
         probing.fleet.observe_probe = stumbling  # type: ignore[method-assign]
         async with asyncio.TaskGroup() as group:
             task = group.create_task(probing.prober.run())
-            probing.apply(contract_for(worker))
+            await probing.apply(contract_for(worker))
             await probing.until(lambda: probing.faults)
             probing.schedule.hasten(key_of(worker), 0.0)
             await probing.until(lambda: probing.one(worker).probe)

@@ -4,6 +4,7 @@ import gc
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -35,14 +36,59 @@ def test_the_limit_of_descriptors_is_raised_as_far_as_it_may_be() -> None:
     assert done.stdout.split() == ["512", "512"]
 
 
-def test_many_documents_are_set_aside_once_and_again_when_there_are_half_as_many_more() -> None:
-    set_aside, frozen = SetAside(), []
-    try:
-        for documents in (50, 10_000, 10_001, 14_000, 16_000):
-            gc.unfreeze()
-            set_aside.grown_to(documents)
-            frozen.append(gc.get_freeze_count() > 0)
-    finally:
+SETTLED = """
+import gc, sys
+from gateway.process import settle
+before = gc.get_threshold()
+settle()
+after = gc.get_threshold()
+print(after[:2] == before[:2], after[2] >= 10 * before[2], gc.get_freeze_count() > 0, sys.getswitchinterval() < 0.001)
+"""
+
+
+def test_a_gateway_at_work_is_held_up_by_neither_collector_nor_threads() -> None:
+    done = subprocess.run([sys.executable, "-c", SETTLED], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.split() == ["True"] * 4
+
+
+@pytest.fixture
+def set_aside() -> Iterator[SetAside]:
+    """Nothing is set aside at first, and the collector is as it was in the end."""
+    thresholds = gc.get_threshold()
+    gc.unfreeze()
+    yield SetAside()
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+def test_what_many_documents_are_made_of_is_set_aside_and_no_full_collection_comes_between(
+    set_aside: SetAside,
+) -> None:
+    usual = gc.get_threshold()
+    with set_aside.taking_in(10_000):
+        assert gc.get_threshold()[:2] == usual[:2]
+        assert gc.get_threshold()[2] > 1_000_000
+        assert gc.get_freeze_count() == 0
+
+    assert gc.get_threshold() == usual
+    assert gc.get_freeze_count() > 0
+
+
+def test_few_documents_are_left_to_the_collector_until_they_are_many(set_aside: SetAside) -> None:
+    frozen = []
+    for documents in (1, 400, 98, 1, 1, 600):
+        with set_aside.taking_in(documents):
+            pass
+        frozen.append(gc.get_freeze_count() > 0)
         gc.unfreeze()
 
-    assert frozen == [False, True, False, False, True]
+    assert frozen == [False, False, False, True, False, True]
+
+
+def test_the_collector_is_as_before_where_the_documents_could_not_be_taken_in(set_aside: SetAside) -> None:
+    usual = gc.get_threshold()
+    with pytest.raises(RuntimeError), set_aside.taking_in(10_000):
+        raise RuntimeError("stumbled")
+
+    assert gc.get_threshold() == usual

@@ -146,8 +146,8 @@ def test_the_status_names_the_gateway_and_puts_what_is_amiss_first(port: Port) -
 def test_the_status_shows_a_rejected_document_with_what_serves_of_it(port: Port) -> None:
     good = contract("v1.0.0", A, B, C)
     before = documents_of(good)
-    port.story.fleet.apply(before)
-    port.story.fleet.apply(assemble(before, reading({"contracts/m/v1.0.0": "{"})))
+    port.story.put(before)
+    port.story.put(assemble(before, reading({"contracts/m/v1.0.0": "{"})))
     (entry,) = port.ask("/status").json()["documents"]
 
     assert (entry["key"], entry["kind"], entry["state"]) == ("contracts/m/v1.0.0", "contract", "rejected")
@@ -329,6 +329,6 @@ def test_services_with_something_amiss_come_first() -> None:
     port = Port()
     port.story.apply(contract(service=SERVICE), contract("v2.0.0", service="gpt"))
     odd = listing(registration("x", "10.0.0.2:8000", "v9.0.0"), service="gpt")
-    port.story.fleet.enlist({SERVICE: listing(registration("a")), "gpt": odd})
+    port.story.show({SERVICE: listing(registration("a")), "gpt": odd})
 
     assert [one["service"] for one in port.ask("/status").json()["services"]] == ["gpt", SERVICE]

@@ -32,7 +32,7 @@ class Running:
             "routes/m": route(default="^1.0", canary_rules=[{"version": "v2.0.0", "traffic_percentage": 100}]),
         }
         self.documents = assemble(self.story.documents, reading(texts))
-        self.story.fleet.apply(self.documents)
+        self.story.put(self.documents)
         self.story.probe(A)
         self.story.probe(B, stated("b"))
         self.source = SourceState("files", "file:somewhere", True, ("a problem",), 1000.0, 1_700_000_000.0)
@@ -47,7 +47,7 @@ class Running:
         """Let most of them vanish."""
         texts = {"contracts/m/v1.0.0": contract("v1.0.0", A, B)}
         gone = self.documents.entries.keys() - texts.keys()
-        self.story.fleet.apply(assemble(self.documents, reading(texts, gone=set(gone))))
+        self.story.put(assemble(self.documents, reading(texts, gone=set(gone))))
 
     def serve(self, started: threading.Event) -> None:
         parts = AdminParts(

@@ -143,7 +143,7 @@ def test_nothing_is_missed_before_the_first_list_has_come() -> None:
     story.apply(contract(service=SERVICE))
     assert Kind.VERSION_UNSERVED not in story.kinds()
 
-    story.fleet.enlist({SERVICE: Listing(SERVICE, problem="Consul cannot be reached")})
+    story.show({SERVICE: Listing(SERVICE, problem="Consul cannot be reached")})
     assert story.kinds() == [Kind.CATALOGUE_DOUBTED]
 
     story.enlist()

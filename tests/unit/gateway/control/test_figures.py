@@ -59,13 +59,13 @@ def test_registrations_are_counted_by_state_and_by_what_is_odd() -> None:
         registration("b", "10.0.0.2:8000", maintenance="disk", check=CheckState.CRITICAL),
         registration("c", "10.0.0.3:8000", "v9.0.0", check=CheckState.WARNING),
     )
-    story.fleet.enlist({SERVICE: take(known, [], went_back=False, now=200)})
+    story.show({SERVICE: take(known, [], went_back=False, now=200)})
     (shown,) = shown_of(story).services
 
     assert (shown.service, shown.trusted) == (SERVICE, False)
     assert shown.registrations == {"passing": 0, "warning": 0, "critical": 0, "maintenance": 0, "kept": 3}
     assert shown.odd == {"unreadable": 0, "no_contract": 1, "duplicate": 0, "shared_address": 0, "flapping": 0}
-    story.fleet.enlist({SERVICE: known})
+    story.show({SERVICE: known})
     (shown,) = shown_of(story).services
     assert shown.trusted
     assert shown.registrations == {"passing": 1, "warning": 1, "critical": 0, "maintenance": 1, "kept": 0}

@@ -445,8 +445,8 @@ def test_a_retired_version_is_known_and_has_no_instances(story: Story) -> None:
 def test_a_rejected_document_is_told_once_and_changes_no_snapshot(story: Story) -> None:
     before = story.fleet.current()
     bad = assemble(story.documents, reading({"contracts/m/v1.0.0": "{"}))
-    story.fleet.apply(bad)
-    story.fleet.apply(assemble(bad, reading({"contracts/m/v1.0.0": "{"})))
+    story.put(bad)
+    story.put(assemble(bad, reading({"contracts/m/v1.0.0": "{"})))
 
     assert story.fleet.current() is before
     assert story.kinds() == [Kind.DOCUMENT_REJECTED]

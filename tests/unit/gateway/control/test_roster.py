@@ -27,7 +27,7 @@ def known(identity: Identity, *, probed: Observation | None, under: Contract) ->
     probe = Probe(10.1, ProbeOutcome.OK, 0.1, "", probed, 10.0) if probed else None
     doubted_at = float("-inf") if identity is Identity.VERIFIED else 10.1
     state = IdentityState(identity, "as it was", dna=dna("a"), digest=digest("a"), doubted_at=doubted_at)
-    tracked = Tracked(one.instance, under, one.listed, 0.0, identity=state, probe=probe, stated=probe)
+    tracked = Tracked(one.instance, under, one.listed, identity=state, probe=probe, stated=probe)
     return {one.instance.key: tracked}
 
 
@@ -96,5 +96,4 @@ def test_v8_what_it_last_stated_is_held_against_the_new_contract(
     (one,) = enrol(parsed(accepts=accepts, **fields), tracked, now=20)
 
     assert one.identity.identity is becomes
-    assert one.added_at == 20
     assert one.liveness is next(iter(tracked.values())).liveness

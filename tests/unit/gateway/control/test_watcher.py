@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Coroutine, Iterable
+from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
+from gateway.control.documents import Documents
 from gateway.control.watcher import NothingReadable, Watcher
 from gateway.sources.reading import Reading
 from gateway.telemetry.changes import ChangeKind as Kind
@@ -80,6 +83,24 @@ def test_the_same_reading_again_is_a_good_read_and_no_work() -> None:
     assert watched.watcher.state.last_read_at == watched.story.clock()
 
 
+def test_it_says_how_many_texts_came_or_changed_before_it_takes_them_in() -> None:
+    first = reading(GOOD)
+    edited = reading({**GOOD, TWO: contract("v2.0.0", accepts="bc")})
+    standing = {key: text for key, text in first.documents.items() if key != TWO}  # a source gives the same objects
+    watched = Watched(first, replace(edited, documents={**edited.documents, **standing}))
+    counts: list[int] = []
+
+    def taking_in(count: int) -> nullcontext[None]:
+        counts.append(count)
+        return nullcontext()
+
+    watched.watcher._taking_in = taking_in
+    watched.rounds(2)
+
+    assert counts == [3, 1]
+    assert watched.generation == 2
+
+
 def test_a_failing_source_is_told_once_and_its_recovery_too() -> None:
     away = reading({}, ok=False)
     watched = Watched(reading(GOOD), away, away, reading(GOOD))
@@ -114,10 +135,10 @@ def test_an_apply_that_failed_is_tried_again() -> None:
     class Stumbling:
         documents = watched.story.fleet.documents
 
-        def apply(self, documents: object) -> None:
+        async def apply(self, documents: Documents) -> None:
             if next(failing):
                 raise RuntimeError("stumbled")
-            apply(documents)  # type: ignore[arg-type]
+            await apply(documents)
 
     watched.watcher._fleet = Stumbling()
     with pytest.raises(RuntimeError):

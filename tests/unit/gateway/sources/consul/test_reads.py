@@ -10,6 +10,7 @@ from gateway.sources.consul.failed import FailureKind
 from gateway.sources.consul.reads import (
     MOST_CONTACT_MS,
     MOST_DELAY_S,
+    MOST_SILENT_DELAY_S,
     Known,
     Oddity,
     Step,
@@ -79,8 +80,17 @@ def test_w6_a_reply_that_says_it_was_shortened_is_refused() -> None:
     assert step.delay_s > 0
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FailureKind if kind is not FailureKind.BUSY])
-def test_failures_double_their_delay_with_full_jitter_and_ask_without_an_index(kind: FailureKind) -> None:
+SILENT = [FailureKind.UNREACHABLE, FailureKind.TIMEOUT]
+ANSWERED = [kind for kind in FailureKind if kind not in {*SILENT, FailureKind.BUSY}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "longest"),
+    [*((kind, MOST_DELAY_S) for kind in ANSWERED), *((kind, MOST_SILENT_DELAY_S) for kind in SILENT)],
+)
+def test_failures_double_their_delay_with_full_jitter_and_ask_without_an_index(
+    kind: FailureKind, longest: float
+) -> None:
     known, most = AT_5, []
     for _ in range(9):
         assert after_failure(known, kind, draw=0.0).delay_s == 0
@@ -88,7 +98,7 @@ def test_failures_double_their_delay_with_full_jitter_and_ask_without_an_index(k
         most.append(step.delay_s)
         known = step.known
         assert (step.good, step.news, known.index, known.digest, known.seen) == (False, False, None, "a", 5)
-    assert most == [0.5, 1, 2, 4, 8, 16, MOST_DELAY_S, MOST_DELAY_S, MOST_DELAY_S]
+    assert most == [min(delay_s, longest) for delay_s in (0.5, 1, 2, 4, 8, 16, 32, 64, 128)]
     assert step_of(known, "a").known.failures == 0  # any good reply
 
 
