@@ -49,7 +49,8 @@ async def run(gateway: Gateway) -> None:
         await stop.wait()
         gateway.announce("draining")
         await drain(gateway, hurry)
-        gateway.data.should_exit = gateway.admin.should_exit = True
+        gateway.data.end()
+        gateway.admin.end()
         await asyncio.wait(servers)
         for task in background:
             task.cancel()
@@ -82,7 +83,8 @@ async def _endless(loop: Callable[[], Awaitable[None]]) -> None:
 async def _sweep(plane: DataPlane) -> None:
     while True:
         await asyncio.sleep(SWEEP_S)
-        plane.sweep()
+        for _ in plane.sweep():
+            await asyncio.sleep(0)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

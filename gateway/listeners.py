@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import socket
@@ -14,6 +15,8 @@ from gateway.proxy.plane import DataPlane
 from gateway.proxy.protocol import DataProtocol
 
 BACKLOG = 2048
+_DATE_S = 1.0
+"""How old the `Date` of an answer of the admin port may be."""
 
 
 class PortTaken(Exception):
@@ -22,6 +25,22 @@ class PortTaken(Exception):
 
 class Server(uvicorn.Server):
     """uvicorn's server; signals are ours, because uvicorn would close the listener before a drain (http.md 5.2)."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ended = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Wait for the end; uvicorn would look ten times a second whether it has come, on the loop of the requests."""
+        while not await self.on_tick(0):  # which also makes the `Date` anew
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DATE_S):
+                    await self._ended.wait()
+
+    def end(self) -> None:
+        """Stop serving."""
+        self.should_exit = True
+        self._ended.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

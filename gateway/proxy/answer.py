@@ -68,8 +68,6 @@ class AnswerReader:
 
     def take_body(self) -> bytes:
         """Give the body bytes that were read since the last call, transfer coding removed."""
-        if self._chunks is not None:
-            return self._chunks.take()
         body, self._body = self._body, b""
         return body
 
@@ -122,12 +120,25 @@ class AnswerReader:
         if self.complete:
             self.surplus = True
         elif self._chunks is not None:
-            rest = self._chunks.feed(data)
-            self.complete = rest is not None
-            self.surplus = bool(rest)
+            self._read_chunks(self._chunks, data)
         else:
             left = self._left
-            self._body += data[:left]
+            self._add(data if len(data) <= left else data[:left])
             self._left = max(left - len(data), 0)
             self.complete = not self._left
             self.surplus = len(data) > left
+
+    def _read_chunks(self, chunks: ChunkDecoder, data: bytes) -> None:
+        whole = chunks.feed_whole(data)
+        if whole:
+            self._add(whole)
+            return
+        try:
+            rest = chunks.feed(data)
+        finally:
+            self._add(chunks.take())
+        self.complete = rest is not None
+        self.surplus = bool(rest)
+
+    def _add(self, body: bytes) -> None:
+        self._body = self._body + body if self._body else body

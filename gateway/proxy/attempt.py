@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from gateway.health.liveness import ExchangeOutcome
 from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.attempts import NOT_CONNECTED, may_repeat_fresh
-from gateway.proxy.identity import AnswerJudge, Checked, lost_trust
+from gateway.proxy.identity import AnswerJudge, lost_trust
 from gateway.proxy.plane import DataPlane, Traffic
 from gateway.proxy.pool import dial_failure
 from gateway.proxy.upstream import Failure, UpstreamConnection
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
 from gateway.telemetry.counts import count
 
-
-class Owner(Protocol):
-    """Whose attempt it is. Exactly one of `on_withheld`, `on_attempt_failed` or a complete `on_data` ends it."""
-
-    def on_answer(self, attempt: Attempt, head: AnswerHead, checked: Checked) -> None:
-        """The answer's identity matches: it may go on."""
-
-    def on_data(self, data: bytes, *, complete: bool) -> None:
-        """Body bytes of the answer."""
-
-    def on_withheld(self, attempt: Attempt, reason: str) -> None:
-        """The answer's identity forbids forwarding; not one byte of it was."""
-
-    def on_attempt_failed(self, attempt: Attempt, failure: Failure, detail: str) -> None:
-        """No answer, or not to its end."""
+if TYPE_CHECKING:
+    from gateway.proxy.exchange import Exchange
 
 
 class Attempt:
-    """Occupies one place of its instance from `begin` to `release`."""
+    """Occupies one place of its instance from `begin` to `release`.
+
+    Exactly one of the owner's `on_withheld`, `on_attempt_failed` or a complete `on_data` ends it.
+    """
 
     __slots__ = (
         "_body", "_closed", "_connection", "_destination", "_head", "_owner", "_plane", "_snapshot", "head_at",
@@ -40,7 +30,7 @@ class Attempt:
     )  # fmt: skip
 
     def __init__(
-        self, plane: DataPlane, owner: Owner, instance: Instance, view: VersionView, snapshot: Snapshot
+        self, plane: DataPlane, owner: Exchange, instance: Instance, view: VersionView, snapshot: Snapshot
     ) -> None:
         self._plane = plane
         self._owner = owner

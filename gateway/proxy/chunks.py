@@ -7,8 +7,9 @@ own: it stops at the exact byte, and what is no body is bounded. It accepts less
 from __future__ import annotations
 
 import re
+from typing import Final
 
-from gateway.proxy.limits import Limits
+from gateway.proxy.limits import KIB, Limits
 from gateway.proxy.problem import malformed, refuse
 
 _SIZE_LINE = re.compile(
@@ -23,6 +24,32 @@ _OPEN_TRAILER = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++(?::[\t -~\x80-\xf
 _GOVERNING = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade"})
 """Trailers that other readers obey too late; RFC 9110 section 6.5.1 forbids them."""
 _SIZE_DIGITS = 16
+_SIZE_LINES: Final = [b"%x\r\n" % size for size in range(4 * KIB)]
+"""By size: an event of a stream is seldom larger."""
+
+
+def framed(data: bytes) -> bytes:
+    """Write bytes as one chunk; nothing for nothing, because an empty chunk would end the message."""
+    if not data:
+        return b""
+    size = len(data)
+    line = _SIZE_LINES[size] if size < len(_SIZE_LINES) else b"%x\r\n" % size
+    return b"%b%b\r\n" % (line, data)
+
+
+def unframed(read: bytes) -> bytes:
+    """Give what is in a read that is exactly one chunk, framed as `framed` does it; nothing where it is not.
+
+    So comes one event of a stream, and its two ends tell it: a read so long can be the whole chunk of one size only.
+    """
+    line_size = 3 if len(read) < 22 else 4 if len(read) < 263 else 5
+    size = len(read) - line_size - 2
+    if not 0 < size < len(_SIZE_LINES):
+        return b""
+    line = _SIZE_LINES[size]
+    if len(line) != line_size or not read.startswith(line) or not read.endswith(b"\r\n"):
+        return b""
+    return read[line_size:-2]
 
 
 class ChunkDecoder:
@@ -73,6 +100,12 @@ class ChunkDecoder:
             self._begin_chunk(line)
         return self._read_trailers(data, at)
 
+    def feed_whole(self, data: bytes) -> bytes:
+        """Take bytes that are exactly one plain chunk and give what is in it; where they are not, take nothing."""
+        if self._left or self._open or self._in_trailers or self._max_body is not None:
+            return b""
+        return unframed(data)
+
     def _begin_chunk(self, line: re.Match[bytes]) -> None:
         digits = line[1]
         if self._max_body is None:
@@ -112,6 +145,8 @@ class ChunkDecoder:
     def _keep_open_size(self, rest: bytes) -> None:
         if _OPEN_SIZE_LINE.fullmatch(rest) is None:
             raise malformed("A chunk size is not hexadecimal digits and CRLF.")
+        if self._max_body is None:
+            self._spent = 0
         # What the line costs at the least once it is complete.
         if self._spent + len(rest) - 1 - _SIZE_DIGITS > self._limits.max_chunk_extension:
             self._spend(len(rest) - 1 - _SIZE_DIGITS)

@@ -12,6 +12,7 @@ import msgspec
 
 from gateway.health.liveness import ExchangeOutcome, answer_outcome
 from gateway.proxy.answer_head import AnswerHead
+from gateway.proxy.chunks import framed
 from gateway.proxy.headers import for_client
 from gateway.proxy.own import OwnAnswer
 from gateway.proxy.problem import Family, openai_error
@@ -123,11 +124,11 @@ class Relay:
         self.bytes_out += len(data)
         out = data
         if self._chunked:
-            out = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+            out = framed(data)
             if complete:
                 out += b"0\r\n\r\n"
         if self._is_event_stream and data:
-            self._tail = (self._tail + data)[-4:]
+            self._tail = data[-4:] if len(data) >= 4 else (self._tail + data)[-4:]
         if self._head is not None:
             out, self._head = self._head + out, None
         if out:

@@ -286,7 +286,7 @@ class Traffic(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         def sweep() -> None:
             self.gateway.now += seconds
-            self.gateway.plane.sweep()
+            self.gateway.sweep()
 
         self.act(sweep)
 

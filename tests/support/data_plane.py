@@ -149,4 +149,9 @@ class Gateway:
         """Let time pass, looking after the connections twice a second as the real one does."""
         for _ in range(int(seconds * 2)):
             self.now += 0.5
-            self.plane.sweep()
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Look after all connections, without letting anything by meanwhile."""
+        for _ in self.plane.sweep():
+            pass

@@ -228,6 +228,32 @@ def test_an_answer_to_head_ends_with_its_head(answer: bytes, reusable: bool) -> 
     }
 
 
+@pytest.mark.parametrize("before", [b"8\r\n", b"000a;x=y\r\nde"])
+def test_data_that_looks_like_a_whole_chunk_is_data(before: bytes) -> None:
+    read_as_they_came = read([OK + b"Transfer-Encoding: chunked\r\n\r\n" + before, b"3\r\nabc\r\n", b"\r\n0\r\n\r\n"])
+
+    assert read_as_they_came.body.endswith(b"3\r\nabc\r\n")
+    assert read_as_they_came.reusable
+
+
+def test_a_whole_chunk_behind_the_end_is_surplus() -> None:
+    reader = AnswerReader(Limits(), head_only=False)
+    reader.feed(CHUNKED)
+    reader.feed(b"3\r\nabc\r\n")
+
+    assert reader.take_body() == b"abc"
+    assert reader.surplus
+
+
+def test_reads_that_are_one_chunk_each_and_others_keep_their_order() -> None:
+    reader = AnswerReader(Limits(), head_only=False)
+    reader.feed(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    for piece in (b"1\r\na\r\n", b"1\r\nb\r\n1\r\nc\r\n", b"1\r\nd\r\n", b"2\r\nef", b"\r\n", b"1\r\ng\r\n"):
+        reader.feed(piece)
+
+    assert reader.take_body() == b"abcdefg"
+
+
 def test_an_answer_to_head_tells_its_framing() -> None:
     reader = AnswerReader(Limits(), head_only=True)
     reader.feed(OK + b"Content-Length: 3\r\n\r\n")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import httptools
 import pytest
 
-from gateway.proxy.chunks import ChunkDecoder
+from gateway.proxy.chunks import ChunkDecoder, framed, unframed
 from gateway.proxy.limits import Limits
 from gateway.proxy.problem import Refused
 
@@ -16,7 +16,7 @@ LIMITS = replace(Limits(), max_chunk_extension=20, max_trailer=30)
 Outcome = tuple[bytes, bytes] | int | None
 
 
-def decode(pieces: list[bytes], *, max_body: int = 1000, limits: Limits = LIMITS) -> Outcome:
+def decode(pieces: list[bytes], *, max_body: int | None = 1000, limits: Limits = LIMITS) -> Outcome:
     """Body and what stands behind it; the status of a refusal; None while the body is open."""
     decoder = ChunkDecoder(limits, max_body=max_body)
     for number, piece in enumerate(pieces):
@@ -146,6 +146,48 @@ def test_llhttp_reads_the_same_body(data: bytes, body: bytes, rest: bytes) -> No
 @pytest.mark.parametrize("open_body", [b"", b"3", b"3\r", b"3\r\n", b"3\r\nab", b"3\r\nabc", b"0\r\n", b"0\r\n\r"])
 def test_an_open_body_is_not_over(open_body: bytes) -> None:
     assert decode([open_body]) is None
+
+
+def test_extensions_of_an_answer_are_bounded_by_the_chunk_however_it_was_split() -> None:
+    data = (b"1;" + b"x" * 19 + b"\r\na\r\n") * 3 + END
+
+    for at in range(len(data) + 1):
+        assert decode([data[:at], data[at:]], max_body=None) == (b"aaa", b""), f"split at {at}"
+
+
+@pytest.mark.parametrize("size", [*range(1, 40), *range(240, 280), *range(4080, 4096)])
+def test_a_read_that_is_one_chunk_of_ours_is_told_by_its_two_ends(size: int) -> None:
+    data = b"\n" * size
+
+    assert unframed(framed(data)) == data
+
+
+@pytest.mark.parametrize("size", [4096, 65536, 300_000])
+def test_a_large_chunk_is_framed_like_any_other_and_read_by_the_decoder(size: int) -> None:
+    data = b"x" * size
+
+    assert decode([framed(data) + END], max_body=None) == (data, b"")
+    assert unframed(framed(data)) == b""
+
+
+def test_no_bytes_are_no_chunk_because_an_empty_one_would_be_the_end() -> None:
+    assert framed(b"") == b""
+
+
+ODD_LINES = (b"%x", b"%X", b"0%x", b"%x;a", b"%d", b" %x", b"%x ", b"-%x", b"+%x", b"0x%x")
+
+
+@pytest.mark.parametrize("line", ODD_LINES)
+@pytest.mark.parametrize("end", [b"\r\n", b"\n\n", b"\r\r", b"\n", b"", b"\r\n0\r\n\r\n"])
+def test_what_is_told_to_be_one_chunk_is_nothing_else_to_the_decoder(line: bytes, end: bytes) -> None:
+    """Every size line beside every amount of data around what it says."""
+    for stated in (1, 9, 10, 14, 15, 16, 17, 31, 171, 254, 255, 256, 257, 4094, 4095, 4096):
+        for size in range(max(stated - 7, 0), stated + 8):
+            for data in (b"a" * size, b"\r\n" * (size // 2) + b"a" * (size % 2)):
+                read = line % stated + b"\r\n" + data + end
+                told = unframed(read)
+                if told:
+                    assert decode([read + END], max_body=None) == (told, b""), read
 
 
 def test_trailers_are_counted() -> None:

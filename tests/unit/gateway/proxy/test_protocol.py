@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 
@@ -267,6 +268,36 @@ def test_while_draining_every_answer_closes() -> None:
 
     assert wire.responses[0].header("connection") == "close"
     assert wire.is_half_closed
+
+
+def test_thousands_of_connections_are_looked_at_in_parts_so_that_requests_get_by() -> None:
+    gateway = Gateway(max_connections=1000)
+    wires = [gateway.connect()[1] for _ in range(1000)]
+    gateway.now += 100.0
+
+    def cut() -> int:
+        return sum(wire.is_closing() for wire in wires)
+
+    counts = [0, *(cut() for _ in gateway.plane.sweep()), cut()]
+
+    assert counts[-1] == 1000
+    assert max(after - before for before, after in pairwise(counts)) <= 300
+
+
+def test_a_connection_that_ends_while_others_are_looked_at_is_left_alone() -> None:
+    gateway = Gateway(max_connections=600)
+    lines = [gateway.connect() for _ in range(600)]
+    gateway.now += 100.0
+
+    sweep = gateway.plane.sweep()
+    next(sweep)
+    ended = [(protocol, wire) for protocol, wire in lines if not wire.is_closing()]
+    for protocol, _ in ended:
+        protocol.connection_lost(None)
+    list(sweep)
+
+    assert ended
+    assert not any(wire.is_closing() for _, wire in ended)
 
 
 def test_too_many_connections_are_not_answered() -> None:
