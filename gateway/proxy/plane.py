@@ -264,11 +264,12 @@ class DataPlane:
         for destination in self._destinations.values():
             destination.pool.expire()
         for number, exchange in enumerate(list(self.exchanges), 1):
-            exchange.check(now)
+            if exchange in self.exchanges:  # it may have ended meanwhile
+                exchange.check(now)
             if not number % _SWEPT_AT_ONCE:
                 yield
         for number, connection in enumerate(list(self.connections), 1):
-            if connection in self.connections:  # it may have ended meanwhile
+            if connection in self.connections:
                 connection.check(now)
             if not number % _SWEPT_AT_ONCE:
                 yield

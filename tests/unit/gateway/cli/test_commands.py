@@ -63,7 +63,9 @@ def test_help_lists_every_command(dna: Run) -> None:
         pytest.param(["gateway", "--port", "x"], "valid integer", id="no-number"),
         pytest.param(["gateway"], "--source file:DIR", id="no-source"),
         pytest.param(["gateway", "--source", "file:x", "--port", "70000"], "--port: should be", id="no-such-port"),
-        pytest.param(["gateway", "--source", "file:x", "--probe-interval", "0"], "--probe-interval: should be", id="never"),
+        pytest.param(
+            ["gateway", "--source", "file:x", "--probe-interval", "0"], "--probe-interval: should be", id="never"
+        ),
     ],
 )
 def test_wrong_usage_is_2_and_nothing_on_standard_output(dna: Run, arguments: list[str], says: str) -> None:
