@@ -40,6 +40,9 @@ PROBES_PER_S = 20.0
 READY_S = 300.0
 OPEN_RATE = 2_000.0
 """One modest rate for every size: its p99 is about the proxy and not about a queue."""
+WARM_DIALS, WARM_S = 0.05, 10
+"""Load goes before each measurement, a second at a time, until fewer requests than this share dial a worker, or so
+long: an instance is dialled with its first request, and ten thousand have their first only after some seconds."""
 
 
 def grow(cores: CoreSplit, plan: Plan, sizes: Sequence[int]) -> Growth:
@@ -65,6 +68,18 @@ def grow(cores: CoreSplit, plan: Plan, sizes: Sequence[int]) -> Growth:
         connections=GROWTH_CONNECTIONS,
         rows=rows,
     )
+
+
+class _Dials:
+    """Counts the connections that the upstream accepts from now on: the gateway's dials, for requests and probes."""
+
+    def __init__(self, upstream: NginxUpstream) -> None:
+        self._upstream = upstream
+        self._before = upstream.accepted()
+
+    def share_of(self, requests: int) -> float:
+        """Say how many there were for each of so many requests."""
+        return (self._upstream.accepted() - self._before - 1) / max(requests, 1)
 
 
 class _Fleet:
@@ -103,17 +118,30 @@ class _Fleet:
     def _loaded(self, running: Running, plan: Plan, calm: Calm, ready_s: float) -> GrowthRow:
         driver = Driver(self._cores, self._site.folder, rest=self._upstream.pids, models=self._models)
         target = Target(self._site.port, running.family)
-        driver.closed(target, connections=GROWTH_CONNECTIONS, seconds=1)
-        repeats, opens = [], []
+        repeats, opens, closed_dials, open_dials = [], [], [], []
         for _ in range(plan.rounds):
-            calm.wait()
+            calm.wait()  # before the warming: idle connections are kept for seconds only
+            self._warm(driver, target)
+            dials = _Dials(self._upstream)
             seen = driver.closed(target, connections=GROWTH_CONNECTIONS, seconds=plan.seconds)
-            repeats.append(ClosedRepeat.of(seen))
+            closed_dials.append(dials.share_of(seen.requests))
+            dials = _Dials(self._upstream)
             at_rate = driver.open(target, rate=OPEN_RATE, connections=OPEN_CONNECTIONS, seconds=plan.seconds)
+            open_dials.append(dials.share_of(at_rate.requests))
+            repeats.append(ClosedRepeat.of(seen))
             opens.append(OpenRepeat.of(at_rate, OPEN_RATE))
             say(f"{self._size} {self._axis}: {seen.requests_per_s:,.0f} requests/s, p99 {at_rate.p99_ms:.2f} ms")
         rss = procfs.rss_bytes(target.pids) / 2**20
-        return GrowthRow(self._axis, self._size, ready_s, self._interval_s, rss, repeats, opens)
+        return GrowthRow(
+            self._axis, self._size, ready_s, self._interval_s, rss, repeats, opens, closed_dials, open_dials
+        )
+
+    def _warm(self, driver: Driver, target: Target) -> None:
+        for _ in range(WARM_S):
+            dials = _Dials(self._upstream)
+            seen = driver.closed(target, connections=GROWTH_CONNECTIONS, seconds=1)
+            if dials.share_of(seen.requests) < WARM_DIALS:
+                return
 
     def _is_verified(self) -> bool:
         """Ask for every model that the load will name; for instances, the count that the gateway itself shows."""

@@ -106,6 +106,7 @@ class GrowthRow(msgspec.Struct, frozen=True):
     """One size of fleet; `axis` is what there are `size` of. `probe_interval_s` grows with the fleet, see the page.
 
     `ready_s` is None, and nothing was measured, where the fleet was not verified within `growth.READY_S`.
+    `closed_dials` and `open_dials` say, run by run, which share of the requests dialled a worker.
     """
 
     axis: str
@@ -115,6 +116,8 @@ class GrowthRow(msgspec.Struct, frozen=True):
     rss_mib: float
     repeats: list[ClosedRepeat]
     open: list[OpenRepeat] = []
+    closed_dials: list[float] = []
+    open_dials: list[float] = []
 
 
 class Growth(msgspec.Struct, frozen=True):

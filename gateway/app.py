@@ -72,9 +72,11 @@ def serve(settings: Settings) -> int:
         print(f"dna: {error}", file=sys.stderr)  # noqa: T201 - the last word of a process that did not start
         return FAILED if isinstance(error, PortTaken) else WRONG_USAGE
     log = Logs.open(settings)
+    set_aside = SetAside()
+    set_aside.watch()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(functools.partial(build, settings, place, tls, signers, shared, sockets, log)))
+            runner.run(_serve(functools.partial(build, settings, place, tls, signers, shared, sockets, log, set_aside)))
     finally:
         log.access.close()
     return 0
@@ -92,6 +94,7 @@ def build(
     shared: ConsulAddress | None,
     sockets: Sockets,
     log: Logs,
+    set_aside: SetAside,
 ) -> Gateway:
     """Wire the gateway. Runs inside the event loop, starts nothing."""
     program = version("dna-gateway")
@@ -119,7 +122,7 @@ def build(
         wall=runtime.wall,
         signers=signers,
         keep=opened.keep,
-        taking_in=SetAside().taking_in,
+        taking_in=set_aside.taking_in,
     )
     plane = DataPlane(
         snapshot=fleet.current,

@@ -12,9 +12,11 @@ from contextlib import contextmanager, suppress
 SWITCH_S = 0.0005
 _OWN_DESCRIPTORS = 128
 """For the admin port, probes, the log, documents being read."""
+_FULL = 2
+"""Generation of a collection that looks at everything."""
+_MANY_OBJECTS = 20_000
+"""Looked through in two milliseconds."""
 _MANY_DOCUMENTS = 500
-_MIDDLE_PER_FULL = 100
-"""Full collections come after at least so many of the middle generation, which is after 700,000 objects that stay."""
 _NEVER = 1_000_000_000
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _GIVEN_BACK = 128 * 1024
@@ -23,29 +25,31 @@ _GIVEN_BACK = 128 * 1024
 def settle() -> None:
     """Keep what is not a request from holding requests up.
 
-    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. A full
-    collection also looks at the state of every instance, a tenth of a second with ten thousand; it comes a tenth as
-    often as usual, or each edit among as many documents would bring one. Threads that write the log, read the folder or
-    parse documents give the interpreter back after half a millisecond, not five.
+    Start-up objects leave the garbage collector's sight, since requests leave it nothing of theirs to look at. Threads
+    that write the log, read the folder or parse documents give the interpreter back after half a millisecond, not five.
     """
     gc.collect()
     gc.freeze()
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, _MIDDLE_PER_FULL)
     sys.setswitchinterval(SWITCH_S)
 
 
 class SetAside:
-    """Keeps what thousands of documents are made of out of the garbage collector's sight.
+    """Keeps what lasts out of the garbage collector's sight, so that no collection is long.
 
-    A full collection looks at every object, holds everything up meanwhile, and takes a third of a second with ten
-    thousand contracts. So none is made while many are taken in, and then what they are made of is set aside. It is
-    still freed when nothing refers to it; what happened to be garbage at that moment stays, and that is no leak: it
-    happens once for so many documents that came or changed.
+    A full collection looks at every object and holds everything up meanwhile: a third of a second with ten thousand
+    contracts, a tenth with ten thousand instances. So what survived one is set aside where it is much, and while
+    thousands of documents are taken in none is made at all. What is set aside is still freed when nothing refers to it.
+    Only what becomes a ring of garbage later stays, and that has a bound: the next time takes a sixteenth of all that
+    was ever set aside.
     """
 
     def __init__(self) -> None:
+        self._aside = 0
         self._waiting = 0
+
+    def watch(self) -> None:
+        """Look at every full collection from now on."""
+        gc.callbacks.append(self._collected)
 
     @contextmanager
     def taking_in(self, documents: int) -> Iterator[None]:
@@ -60,8 +64,19 @@ class SetAside:
             yield
         finally:
             self._waiting = 0
-            gc.freeze()
+            self._set_aside(len(gc.get_objects(generation=_FULL)))
             gc.set_threshold(young, middle, full)
+
+    def _collected(self, phase: str, info: dict[str, int]) -> None:
+        if phase != "stop" or info["generation"] != _FULL:
+            return
+        lasting = len(gc.get_objects(generation=_FULL))
+        if lasting > max(_MANY_OBJECTS, self._aside / 16):
+            self._set_aside(lasting)
+
+    def _set_aside(self, objects: int) -> None:
+        self._aside += objects
+        gc.freeze()
 
 
 def give_memory_back() -> None:

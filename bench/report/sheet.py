@@ -46,8 +46,8 @@ def comparison_sheets(comparison: Comparison) -> list[Sheet]:
 def growth_sheet(growth: Growth) -> Sheet:
     """One row per size."""
     heads = (
-        "fleet", "requests/s", "CPU µs a request", "p99 ms in the closed loop", "p99 ms at a fixed rate", "RSS MiB",
-        "all verified after s", "probed every s", "foreign CPU",
+        "fleet", "requests/s", "CPU µs a request", "p99 ms in the closed loop", "dialled", "p99 ms at a fixed rate",
+        "dialled", "RSS MiB", "all verified after s", "probed every s", "foreign CPU",
     )  # fmt: skip
     title = f"Growth, {growth.connections} connections"
     return Sheet(title, heads, tuple(_growth_row(row) for row in growth.rows))
@@ -186,7 +186,9 @@ def _growth_row(row: GrowthRow) -> tuple[str, ...]:
         _range([repeat.requests_per_s for repeat in row.repeats], "{:,.0f}"),
         _middle([repeat.cpu_us for repeat in row.repeats], "{:.1f}"),
         _middle([repeat.p99_ms for repeat in row.repeats], "{:.2f}"),
+        _middle(row.closed_dials, "{:.1%}"),
         _middle([repeat.p99_ms for repeat in row.open], "{:.2f}"),
+        _middle(row.open_dials, "{:.1%}"),
         f"{row.rss_mib:.0f}" if row.repeats else NOTHING,
         f"{row.ready_s:.1f}" if row.ready_s is not None else "not in time",
         f"{row.probe_interval_s:g}",

@@ -17,6 +17,7 @@ from bench.processes import Running, StartError, free_port
 from bench.work import ANSWER_BYTES, MODEL, answer_body
 
 START_S = 10.0
+_COUNTS = "/counts"
 _FLEET_MODEL = f"{MODEL}-$1"
 
 
@@ -63,8 +64,17 @@ class NginxUpstream:
         """Its processes."""
         return self._running.family
 
+    def accepted(self) -> int:
+        """Connections accepted so far, that of this question included."""
+        return accepted_of(ask(self.port, _COUNTS, method="GET").body.decode())
+
     def _answers(self) -> bool:
         return all(len(ask(port).body) == ANSWER_BYTES for port in self.ports)
+
+
+def accepted_of(counts: str) -> int:
+    """Read the connections accepted out of what `stub_status` says: the first of three numbers in its third line."""
+    return int(counts.splitlines()[2].split()[0])
 
 
 def upstream_config(ports: Sequence[int], folder: Path) -> str:
@@ -81,6 +91,7 @@ http {{
       {_returning(identity.healthz_headers(_FLEET_MODEL), identity.healthz_body(_FLEET_MODEL))}
     }}
     location ~ ^/w/(\\d+)/ {{ {_returning(identity.answer_headers(_FLEET_MODEL), answer_body().decode())} }}
+    location = {_COUNTS} {{ stub_status; }}
     # What the inference routers ask a worker before they send it anything.
     location = /health {{ return 200; }}
     location ~ ^/(v1/models|get_model_info|get_server_info|server_info|model_info)$ {{

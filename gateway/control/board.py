@@ -25,7 +25,7 @@ class Board:
     def __init__(self) -> None:
         self._tracked: dict[InstanceKey, Tracked] = {}
         self._census: dict[VersionKey, Census] = {}
-        self._urls: dict[VersionKey, tuple[str, ...]] = {}  # of a version's instances, in the order people see them
+        self._instances: dict[VersionKey, dict[str, Instance]] = {}  # by base URL, in the order people see them
         self._models: dict[str, ModelView] = {}
         self._stale: dict[VersionKey, Contract] = {}
         self._generation = 0
@@ -85,8 +85,8 @@ class Board:
         self._models |= draft.models
         self._tracked |= draft.tracked
         self._census |= draft.census
-        self._urls |= draft.urls
-        for names in [names for names in self._stale if names not in self._urls or names in draft.urls]:
+        self._instances |= draft.instances
+        for names in [names for names in self._stale if names not in self._instances or names in draft.instances]:
             del self._stale[names]
         self._generation, self._snapshot = generation, None
         return left
@@ -95,8 +95,8 @@ class Board:
         """Let go of a model as it was; give the instances that it will not have any more."""
         before = self._models.pop(model_id, None)
         for view in before.ranked if before is not None else ():
-            if view.key not in draft.urls:
-                del self._census[view.key], self._urls[view.key]
+            if view.key not in draft.instances:
+                del self._census[view.key], self._instances[view.key]
             for instance in view.instances:
                 if instance.key not in draft.tracked:
                     yield self._tracked.pop(instance.key)
@@ -104,7 +104,7 @@ class Board:
     def siblings(self, contract: Contract) -> list[Tracked]:
         """Give the instances of a version, in their order."""
         names = version_key(contract)
-        return [one for url in self._urls.get(names, ()) if (one := self._tracked.get((*names, url))) is not None]
+        return [one for url in self._instances.get(names, ()) if (one := self._tracked.get((*names, url))) is not None]
 
     def _track(self, one: Tracked) -> None:
         """Take in an instance, or a new state of it."""
@@ -115,6 +115,7 @@ class Board:
             census.remove(before)
         self._tracked[key] = one
         census.add(one)
+        self._instances[key[:2]][key[2]] = one.instance
 
     def _refresh(self) -> None:
         """Make the views of versions whose instances changed, each once, however many changes there were."""
@@ -129,4 +130,4 @@ class Board:
             self._models[model_id] = assemble_model(model_id, views, model.route)
 
     def _view(self, contract: Contract, *, tied: bool) -> VersionView:
-        return assemble_version(contract, [one.instance for one in self.siblings(contract)], tied=tied)
+        return assemble_version(contract, [*self._instances.get(version_key(contract), {}).values()], tied=tied)

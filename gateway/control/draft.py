@@ -32,8 +32,8 @@ class Draft:
         """Their instances."""
         self.census: dict[VersionKey, Census] = {}
         """Their counts."""
-        self.urls: dict[VersionKey, tuple[str, ...]] = {}
-        """Of a version's instances, in the order people see them."""
+        self.instances: dict[VersionKey, dict[str, Instance]] = {}
+        """Of each version, by URL, in the order people see them."""
         self.made_from: dict[InstanceKey, Tracked | None] = {}
         """What each instance was when it was drafted; None where it is new."""
         self.renewed: dict[InstanceKey, Tracked | None] = {}
@@ -73,8 +73,8 @@ class Draft:
             self._note(one, after)
         names = version_key(contract)
         self.census[names] = Census.of(seen)
-        self.urls[names] = tuple(one.instance.url for one in seen)
-        return assemble_version(contract, [one.instance for one in seen], tied=is_tied)
+        self.instances[names] = {one.instance.url: one.instance for one in seen}
+        return assemble_version(contract, [*self.instances[names].values()], tied=is_tied)
 
     def _note(self, enrolled: Tracked, after: Tracked) -> None:
         key = after.instance.key

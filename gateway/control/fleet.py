@@ -33,7 +33,7 @@ from gateway.control.plan import Plan, plan_documents, plan_listings
 from gateway.control.remarks import Remarks
 from gateway.control.roster import heard, moved
 from gateway.control.schedule import ProbeSchedule
-from gateway.control.standing import InstanceKey, Probe, Tracked
+from gateway.control.standing import InstanceKey, Probe, Tracked, like_before
 from gateway.control.transitions import instance_changes
 from gateway.control.turns import in_turns
 from gateway.health import identity as identities
@@ -193,6 +193,7 @@ class Fleet:
         before = self._board.tracked.get(key)
         if before is None:
             return
+        probe = like_before(probe, before.stated)
         verdict = judge(before.contract, probe.observation)
         self._remarks.take(key, before, verdict, source="probe")
         identity = self._judged(before, probe.observation, verdict, started_at=probe.started_at)

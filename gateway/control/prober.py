@@ -75,14 +75,11 @@ class Prober:
     async def run(self) -> None:
         """Probe until cancelled."""
         slots = asyncio.Semaphore(self._concurrency)
-        try:
-            async with asyncio.TaskGroup() as group:
-                while True:
-                    await slots.acquire()
-                    await asyncio.sleep(self._pace.wait_s(self._now()))
-                    group.create_task(self._probe(await self._schedule.next(), slots))
-        finally:
-            await self._client.close()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await slots.acquire()
+                await asyncio.sleep(self._pace.wait_s(self._now()))
+                group.create_task(self._probe(await self._schedule.next(), slots))
 
     async def _probe(self, key: InstanceKey, slots: asyncio.Semaphore) -> None:
         try:

@@ -102,6 +102,7 @@ class Attempt:
         self._plane.report.observe_exchange(self.instance, outcome)
 
     async def _dial(self) -> None:
+        self._destination.traffic.counts.dials += 1
         try:
             connection = await self._destination.pool.dial(timeout_s=self.view.contract.timeouts.connect_s)
         except OSError as error:

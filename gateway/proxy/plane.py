@@ -13,6 +13,7 @@ from contracts.verdict import Verdict
 from gateway.health.liveness import ExchangeOutcome
 from gateway.health.retry_budget import BudgetSettings, RetryBudget, withdraw
 from gateway.proxy.admission import Admission, VersionKey
+from gateway.proxy.expiry import Expiry
 from gateway.proxy.identity import AnswerJudge, Match
 from gateway.proxy.limits import Limits
 from gateway.proxy.peers import Peers
@@ -135,6 +136,7 @@ class DataPlane:
         self.date = http_date(wall())
         self._destinations: dict[tuple[str, str, str], Destination] = {}
         self._traffic: dict[VersionKey, Traffic] = {}
+        self._expiry = Expiry()
         self._dials: set[asyncio.Task[None]] = set()
         self._tls = tls
         self._defer = defer
@@ -164,7 +166,8 @@ class DataPlane:
 
     def _pool(self, instance: Instance) -> Pool:
         address = Address(instance.address, instance.port, self._tls if instance.tls else None, instance.host)
-        return Pool(address, limits=self.limits, loop=asyncio.get_running_loop(), now=self.now)
+        loop = asyncio.get_running_loop()
+        return Pool(address, limits=self.limits, loop=loop, now=self.now, expiry=self._expiry)
 
     def in_flight(self, instance: Instance) -> int:
         """Requests an instance has in flight."""
@@ -261,8 +264,7 @@ class DataPlane:
         now = self.now()
         self.date = http_date(self.wall())
         self.admission.expire(now)
-        for destination in self._destinations.values():
-            destination.pool.expire()
+        self._expiry.sweep(now)
         for number, exchange in enumerate(list(self.exchanges), 1):
             if exchange in self.exchanges:  # it may have ended meanwhile
                 exchange.check(now)

@@ -13,9 +13,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gateway.proxy.expiry import Expiry
 from gateway.proxy.limits import Limits
 from gateway.proxy.upstream import Failure, UpstreamConnection
 
+_NEVER = float("inf")
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
 
@@ -39,15 +41,26 @@ class Address:
 class Pool:
     """Made when an instance is first asked; closed when it leaves the snapshot."""
 
-    __slots__ = ("_address", "_closed", "_idle", "_limits", "_loop", "_now", "_open", "generation", "in_flight")
+    __slots__ = (
+        "_address", "_closed", "_expiry", "_idle", "_limits", "_look_at", "_loop", "_now", "_open", "generation",
+        "in_flight",
+    )  # fmt: skip
 
     def __init__(
-        self, address: Address, *, limits: Limits, loop: asyncio.AbstractEventLoop, now: Callable[[], float]
+        self,
+        address: Address,
+        *,
+        limits: Limits,
+        loop: asyncio.AbstractEventLoop,
+        now: Callable[[], float],
+        expiry: Expiry,
     ) -> None:
         self._address = address
         self._limits = limits
         self._loop = loop
         self._now = now
+        self._expiry = expiry
+        self._look_at = _NEVER
         self._idle: deque[UpstreamConnection] = deque()
         self._open: set[UpstreamConnection] = set()
         self._closed = False
@@ -107,6 +120,8 @@ class Pool:
             return
         connection.usable_until = self._now() + connection.keep_for_s
         self._idle.append(connection)
+        if connection.usable_until < self._look_at:
+            self._look_again(connection.usable_until)
 
     def discard(self, connection: UpstreamConnection) -> None:
         """Forget a connection that is closed or closing."""
@@ -125,10 +140,21 @@ class Pool:
         while self._idle:
             self._idle.pop().abort()
 
+    def is_due(self, now: float) -> bool:
+        """Say whether a connection may have been idle for too long."""
+        return now >= self._look_at
+
     def expire(self) -> None:
         """Close what has been idle for longer than its worker is trusted to keep it."""
         for connection in [known for known in self._idle if not self._is_usable(known)]:
             connection.abort()
+        self._look_at = _NEVER
+        if self._idle:
+            self._look_again(min([known.usable_until for known in self._idle]))
+
+    def _look_again(self, at: float) -> None:
+        self._look_at = at
+        self._expiry.put(self, at)
 
     def close(self) -> None:
         """The instance left: idle connections close now, those in use when their exchange ends."""

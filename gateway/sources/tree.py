@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.printable import printable
+from gateway.sources.breaks import no_break
 from gateway.sources.paths import TOP_FOLDERS, is_passed_over
 
 Stamp = tuple[int, int, int, int, int]
 """Device, inode, size, mtime_ns, ctime_ns: equal stamps mean unchanged content."""
+_BETWEEN_BREAKS = 64
+"""Files of one folder."""
 
 
 @dataclass(slots=True)
@@ -30,6 +33,7 @@ class Listing:
         problems: Sentences about the folder as a whole.
         tops: The top folders that could be listed.
         complete: No top folder is there that could not be listed.
+        take_break: See `walk`.
     """
 
     root: Path
@@ -38,6 +42,7 @@ class Listing:
     problems: list[str] = field(default_factory=list)
     tops: set[str] = field(default_factory=set)
     complete: bool = True
+    take_break: Callable[[], None] = no_break
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -45,9 +50,14 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def walk(folder: Path) -> Listing:
-    """List every file below `folder` that may be a document. Never raises for what the file system does."""
-    listing = Listing(_root(folder))
+def walk(folder: Path, *, take_break: Callable[[], None] = no_break) -> Listing:
+    """List every file below `folder` that may be a document. Never raises for what the file system does.
+
+    Args:
+        folder: The folder.
+        take_break: Is called again and again, at least once for each folder.
+    """
+    listing = Listing(_root(folder), take_break=take_break)
     present = [top for top in TOP_FOLDERS if os.path.isdir(listing.root / top)]
     if not present:
         listing.problems.append(_nothing_there(folder))
@@ -91,7 +101,7 @@ def _nothing_there(folder: Path) -> str:
 def _walk_folder(listing: Listing, path: str, status: os.stat_result, above: tuple[tuple[int, int], ...]) -> bool:
     """Walk one folder and those below; return whether this one could be listed.
 
-    Thousands of folders are walked twice a second, so text is joined by hand: a `Path` costs more than the system call.
+    There may be thousands of folders, so text is joined by hand: a `Path` costs more than the system call.
     """
     identity = (status.st_dev, status.st_ino)
     if identity in above:
@@ -99,7 +109,7 @@ def _walk_folder(listing: Listing, path: str, status: os.stat_result, above: tup
         return False
     try:
         with os.scandir(f"{listing.root}/{path}") as entries:
-            below = [entry for entry in entries if not is_passed_over(entry.name)]
+            below = [entry for entry in _with_breaks(listing, entries) if not is_passed_over(entry.name)]
     except OSError as error:
         listing.problems.append(f"the folder {path} cannot be read: {error.strerror}")
         return False
@@ -110,7 +120,7 @@ def _walk_folder(listing: Listing, path: str, status: os.stat_result, above: tup
 
 def _take_files(listing: Listing, path: str, entries: list[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
     """Record the files among `entries` and yield the paths of the folders with their status."""
-    for entry in entries:
+    for entry in _with_breaks(listing, entries):
         inner = f"{path}/{entry.name}"
         if not inner.isprintable():
             listing.faults[printable(inner)] = "has a name with characters that cannot be printed"
@@ -118,7 +128,9 @@ def _take_files(listing: Listing, path: str, entries: list[os.DirEntry[str]]) ->
         try:
             status = entry.stat()
         except OSError as error:
-            listing.faults[inner] = f"cannot be looked at: {error.strerror}"
+            # What was removed since the folder was listed is not seen, which is no fault; a link to nothing is one.
+            if not isinstance(error, FileNotFoundError) or entry.is_symlink():
+                listing.faults[inner] = f"cannot be looked at: {error.strerror}"
             continue
         if stat.S_ISDIR(status.st_mode):
             yield inner, status
@@ -126,6 +138,13 @@ def _take_files(listing: Listing, path: str, entries: list[os.DirEntry[str]]) ->
             listing.files[inner] = stamp_of(status)
         else:
             listing.faults[inner] = "is not a regular file"
+
+
+def _with_breaks(listing: Listing, entries: Iterable[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    for number, entry in enumerate(entries):
+        if number % _BETWEEN_BREAKS == 0:
+            listing.take_break()
+        yield entry
 
 
 def is_absent(root: Path, path: str) -> bool:

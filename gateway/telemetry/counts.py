@@ -66,6 +66,7 @@ class VersionCounts:
         "decisions",
         "deprecated",
         "deprecated_at",
+        "dials",
         "duration",
         "ejections",
         "first_byte",
@@ -85,6 +86,7 @@ class VersionCounts:
         self.budget_exhausted = 0
         self.canary_returned = 0
         self.deprecated = 0
+        self.dials = 0
         self.stale_reuse = 0
         self.duration = Distribution(DURATION_BUCKETS)
         self.first_byte = Distribution(FIRST_BYTE_BUCKETS)

@@ -28,6 +28,7 @@ VERSION_NUMBERS = (
     Said("budget_exhausted", "gateway_retry_budget_exhausted", "Repeats refused for want of budget."),
     Said("canary_returned", "gateway_canary_returned", "Canary requests given back to the default."),
     Said("deprecated", "gateway_deprecated_requests", "Requests to a deprecated version."),
+    Said("dials", "gateway_upstream_dials", "Connections to workers that were dialled because none was idle."),
     Said("stale_reuse", "gateway_stale_reuse", "Kept connections that the worker had closed."),
 )
 VERSION_COUNTERS = (

@@ -11,6 +11,7 @@ from typing import Any
 import httptools
 
 from gateway.proxy.answer import AnswerReader
+from gateway.proxy.expiry import Expiry
 from gateway.proxy.limits import Limits
 from gateway.proxy.pool import Address, Pool
 from gateway.proxy.upstream import Failure, UpstreamConnection
@@ -122,7 +123,7 @@ class Wire(asyncio.Transport):
 
 def check_connection(answers: list[bytes], dice: random.Random) -> None:
     """Answers on one connection, as long as it is kept: each reads as it does alone, whatever came before it."""
-    pool = Pool(Address("", 0), limits=LIMITS, loop=asyncio.new_event_loop(), now=lambda: 0.0)
+    pool = Pool(Address("", 0), limits=LIMITS, loop=asyncio.new_event_loop(), now=lambda: 0.0, expiry=Expiry())
     try:
         connection = UpstreamConnection(pool, LIMITS)
         connection.connection_made(Wire())

@@ -29,11 +29,7 @@ from tests.support.stub_worker import StubWorker, Turn, contract_for
 
 def ask(url: str, *, timeout_s: float = 0.3, max_bytes: int = 4096) -> Answer:
     async def once() -> Answer:
-        client = ProbeClient(timeout_s=timeout_s, max_bytes=max_bytes)
-        try:
-            return await client.probe(url + "/healthz")
-        finally:
-            await client.close()
+        return await ProbeClient(timeout_s=timeout_s, max_bytes=max_bytes).probe(url + "/healthz")
 
     return asyncio.run(once())
 
@@ -104,6 +100,10 @@ async def reset(turn: Turn) -> None:
     turn.reset()
 
 
+async def hung_up(turn: Turn) -> None:
+    turn.close = True
+
+
 async def no_http(turn: Turn) -> None:
     await turn.write(b"SSH-2.0-OpenSSH_9.9\r\n")
     turn.close = True
@@ -122,7 +122,8 @@ async def endless_body(turn: Turn) -> None:
         pytest.param(trickling_head, "timeout", "too long as a whole", id="trickling-head"),
         pytest.param(trickling_body, "timeout", "too long as a whole", id="trickling-body"),
         pytest.param(half_a_body, "malformed", "remote protocol error", id="half-a-body"),
-        pytest.param(reset, "malformed", "read error", id="reset"),
+        pytest.param(reset, "malformed", "connection reset", id="reset"),
+        pytest.param(hung_up, "malformed", "remote protocol error", id="hung-up"),
         pytest.param(no_http, "malformed", "remote protocol error", id="no-http"),
         pytest.param(endless_body, "malformed", "longer than 4096 bytes", id="endless-body"),
     ],
@@ -137,6 +138,23 @@ def test_no_usable_answer_says_nothing_of_identity(healthz: Any, failure: str, s
     assert answer.observation is NO_ANSWER
     assert says in answer.detail
     assert took < 2.0
+
+
+async def interim_and_no_length(turn: Turn) -> None:
+    await turn.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+    body = json.dumps({"status": "ok", "boot_id": "b" * 32}).encode()
+    await turn.write(turn.worker.head(200, "application/json", framing="Connection: close") + body[:9])
+    await turn.write(body[9:])
+    turn.close = True
+
+
+def test_an_interim_answer_is_passed_over_and_a_body_may_end_with_the_connection() -> None:
+    with StubWorker(healthz=interim_and_no_length) as worker:
+        answer = ask(worker.url)
+
+    assert answer.outcome is ProbeOutcome.OK
+    assert (answer.observation.status, answer.observation.boot_id) == ("ok", "b" * 32)
+    assert answer.observation.dna == worker.digests.dna()
 
 
 async def redirect(turn: Turn) -> None:
@@ -161,7 +179,6 @@ def test_each_probe_has_a_connection_of_its_own() -> None:
         client = ProbeClient()
         for _ in range(3):
             await client.probe(url + "/healthz")
-        await client.close()
 
     with StubWorker() as worker:
         asyncio.run(three(worker.url))
@@ -181,7 +198,6 @@ def test_after_a_probe_was_cut_off_the_next_ones_are_well() -> None:
         client = ProbeClient(timeout_s=0.1)
         answers = await asyncio.gather(*(client.probe(url + "/healthz") for url in [slow] * 5 + [good] * 5))
         answers += [await client.probe(good + "/healthz")]
-        await client.close()
         return [answer.outcome for answer in answers]
 
     with StubWorker(healthz=trickling_head) as slow, StubWorker() as good:

@@ -39,17 +39,15 @@ def test_the_limit_of_descriptors_is_raised_as_far_as_it_may_be() -> None:
 SETTLED = """
 import gc, sys
 from gateway.process import settle
-before = gc.get_threshold()
 settle()
-after = gc.get_threshold()
-print(after[:2] == before[:2], after[2] >= 10 * before[2], gc.get_freeze_count() > 0, sys.getswitchinterval() < 0.001)
+print(gc.get_freeze_count() > 0, sys.getswitchinterval() < 0.001)
 """
 
 
 def test_a_gateway_at_work_is_held_up_by_neither_collector_nor_threads() -> None:
     done = subprocess.run([sys.executable, "-c", SETTLED], capture_output=True, text=True, timeout=60, check=True)
 
-    assert done.stdout.split() == ["True"] * 4
+    assert done.stdout.split() == ["True"] * 2
 
 
 @pytest.fixture
@@ -92,3 +90,50 @@ def test_the_collector_is_as_before_where_the_documents_could_not_be_taken_in(se
         raise RuntimeError("stumbled")
 
     assert gc.get_threshold() == usual
+
+
+SETTING_ASIDE = """
+import gc
+from gateway.process import SetAside
+gc.collect()
+gc.freeze()
+SetAside().watch()
+before = gc.get_freeze_count()
+for many in (10_000, 30_000, 1_000, 3_000, 30_000):
+    kept = [[] for _ in range(many)]
+    gc.collect()
+    print(gc.get_freeze_count() - before >= many, end=" ")
+    del kept
+    assert gc.get_freeze_count() < before + 1_000
+"""
+
+
+def test_what_lasts_is_set_aside_where_it_is_much_and_freed_when_nothing_refers_to_it() -> None:
+    done = subprocess.run([sys.executable, "-c", SETTING_ASIDE], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.split() == ["False", "True", "False", "False", "True"]
+
+
+RINGS = """
+import gc
+from gateway.process import SetAside
+gc.collect()
+gc.freeze()
+SetAside().watch()
+before, left = gc.get_freeze_count(), []
+for _ in range(30):
+    kept = [[] for _ in range(30_000)]
+    for one in kept:
+        one.append(one)
+    gc.collect()
+    del kept, one
+    gc.collect()
+    left.append(gc.get_freeze_count() - before)
+print(left[-1] < 18 * 30_000, left[-1] == left[-10])
+"""
+
+
+def test_garbage_that_was_set_aside_before_it_was_garbage_has_a_bound() -> None:
+    done = subprocess.run([sys.executable, "-c", RINGS], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.split() == ["True", "True"]

@@ -6,12 +6,12 @@ import asyncio
 import errno
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import uvloop
 
+from gateway.proxy.expiry import Expiry
 from gateway.proxy.limits import Limits
 from gateway.proxy.pool import Address, Pool, dial_failure
 from gateway.proxy.upstream import Failure, UpstreamConnection
@@ -29,6 +29,11 @@ class Clock:
         return self.now
 
 
+def pool_at(port: int, *, now: Callable[[], float], host: str = "127.0.0.1", expiry: Expiry | None = None) -> Pool:
+    loop = asyncio.get_running_loop()
+    return Pool(Address(host, port), limits=Limits(), loop=loop, now=now, expiry=expiry or Expiry())
+
+
 def play(story: Callable[[Pool, Clock], Awaitable[None]], *, answer: bytes = ANSWER) -> None:
     """Run a story with a pool of connections to a worker that answers everything."""
 
@@ -40,7 +45,7 @@ def play(story: Callable[[Pool, Clock], Awaitable[None]], *, answer: bytes = ANS
     async def both() -> None:
         clock = Clock()
         async with asyncio.timeout(30), scripted(worker) as port:
-            pool = Pool(Address("127.0.0.1", port), limits=Limits(), loop=asyncio.get_running_loop(), now=clock)
+            pool = pool_at(port, now=clock)
             await story(pool, clock)
             pool.close()
 
@@ -110,6 +115,62 @@ def test_idle_connections_grow_too_old(line: bytes, kept_s: float) -> None:
     play(story, answer=b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + line + b"\r\n")
 
 
+def test_a_sweep_looks_only_at_pools_whose_first_idle_connection_may_be_too_old() -> None:
+    async def worker(line: Line) -> None:
+        while True:
+            await line.request()
+            await line.write(ANSWER)
+
+    async def story() -> None:
+        clock, expiry = Clock(), Expiry()
+        async with asyncio.timeout(30), scripted(worker) as port:
+            early, late = (pool_at(port, now=clock, expiry=expiry) for _ in range(2))
+            (connection,) = await filled(early, 1)  # kept until 104
+            clock.now = 102.0
+            await filled(late, 1)  # until 106
+            clock.now = 103.0
+            assert early.take() is connection
+            await answered(connection)  # until 107 now
+
+            for clock.now in (104.6, 105.9):
+                expiry.sweep(clock.now)
+                assert (early.idle_count, late.idle_count) == (1, 1)
+            assert not early.is_due(106.9)
+            for clock.now, left in ((106.6, (1, 0)), (107.6, (0, 0)), (200.0, (0, 0))):
+                expiry.sweep(clock.now)
+                assert (early.idle_count, late.idle_count) == left
+            assert not early.is_due(1e9)
+
+            await filled(early, 1)
+            clock.now += 4.6
+            expiry.sweep(clock.now)
+            assert early.open_count == 0
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(story())
+
+
+def test_a_connection_that_is_kept_for_less_than_its_siblings_is_closed_in_time() -> None:
+    answers = iter((ANSWER, ANSWER.replace(b"\r\n\r\n", b"\r\nKeep-Alive: timeout=3\r\n\r\n")))
+
+    async def worker(line: Line) -> None:
+        while True:
+            await line.request()
+            await line.write(next(answers))
+
+    async def story() -> None:
+        clock, expiry = Clock(), Expiry()
+        async with asyncio.timeout(30), scripted(worker) as port:
+            pool = pool_at(port, now=clock, expiry=expiry)
+            await filled(pool, 2)  # until 104 and 102
+            for clock.now, left in ((101.9, 2), (102.6, 1), (103.9, 1), (104.6, 0)):
+                expiry.sweep(clock.now)
+                assert pool.idle_count == left
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(story())
+
+
 def test_dropping_what_is_idle_also_ends_what_is_in_use_once_it_is_done() -> None:
     async def story(pool: Pool, clock: Clock) -> None:
         await filled(pool, 2)
@@ -144,9 +205,7 @@ def dial(port: int, *, timeout_s: float = 2.0, host: str = "127.0.0.1") -> Failu
     """How a dial fails; None where it does not."""
 
     async def attempt() -> Failure | None:
-        pool = Pool(
-            Address(host, port), limits=Limits(), loop=asyncio.get_running_loop(), now=asyncio.get_running_loop().time
-        )
+        pool = pool_at(port, host=host, now=asyncio.get_running_loop().time)
         try:
             (await pool.dial(timeout_s=timeout_s)).abort()
         except OSError as error:
@@ -222,7 +281,7 @@ class Closed(asyncio.Transport):
 def test_a_connection_that_ended_before_it_was_handed_out_is_no_connection() -> None:
     async def story() -> None:
         loop: Any = GoneAtOnce()
-        pool = Pool(Address("127.0.0.1", 1), limits=Limits(), loop=loop, now=Clock())
+        pool = Pool(Address("127.0.0.1", 1), limits=Limits(), loop=loop, now=Clock(), expiry=Expiry())
         with pytest.raises(ConnectionResetError):
             await pool.dial(timeout_s=1)
         assert pool.open_count == 0
@@ -239,8 +298,7 @@ def test_a_worker_that_hangs_up_at_once_leaves_nobody_waiting(
 
     async def story() -> None:
         async with asyncio.timeout(20), scripted(worker) as port:
-            loop = asyncio.get_running_loop()
-            pool = Pool(Address("127.0.0.1", port), limits=replace(Limits()), loop=loop, now=loop.time)
+            pool = pool_at(port, now=asyncio.get_running_loop().time)
             for _ in range(200):
                 waiting = Waiting()
                 try:

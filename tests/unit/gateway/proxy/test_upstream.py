@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from gateway.proxy.expiry import Expiry
 from gateway.proxy.limits import Limits
 from gateway.proxy.pool import Address, Pool
 from gateway.proxy.sockets import reset_on_close
@@ -37,7 +38,8 @@ def play(loop_factory: Callable[[], asyncio.AbstractEventLoop], script: Script, 
     async def both() -> None:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(30), scripted(script) as port:
-            pool = Pool(Address("127.0.0.1", port), limits=replace(Limits(), **limits), loop=loop, now=loop.time)
+            numbers = replace(Limits(), **limits)
+            pool = Pool(Address("127.0.0.1", port), limits=numbers, loop=loop, now=loop.time, expiry=Expiry())
             await story(pool)
             pool.close()
 

@@ -299,6 +299,49 @@ def test_reading_polls_in_another_thread(tmp_path: Path) -> None:
     assert threading.get_ident() not in threads
 
 
+def test_only_the_first_round_takes_no_breaks(tmp_path: Path) -> None:
+    for number in range(2_000):
+        put(tmp_path, f"routes/m{number}.yaml")
+    pauses = list[float]()
+
+    async def story() -> list[int]:
+        source = FileSource(tmp_path, poll_s=0.01, pause=pauses.append)
+        first = await source.read()
+        taken = [len(pauses)]
+        assert await source.read() is first
+        return [*taken, len(pauses)]
+
+    before, after = asyncio.run(story())
+
+    assert before == 0
+    assert after > 1
+
+
+def test_a_round_that_nobody_waits_for_any_more_takes_no_breaks(tmp_path: Path) -> None:
+    for number in range(2_000):
+        put(tmp_path, f"routes/m{number}.yaml")
+    began, cancelled, pauses = threading.Event(), threading.Event(), list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        began.set()
+        assert cancelled.wait(20)
+
+    async def story() -> None:
+        source = FileSource(tmp_path, poll_s=0.01, pause=pause)
+        await source.read()
+        round_ = asyncio.create_task(source.read())
+        assert await asyncio.to_thread(began.wait, 20)
+        round_.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await round_
+        cancelled.set()
+
+    asyncio.run(story())  # waits for the thread
+
+    assert len(pauses) == 1
+
+
 def test_a_quiet_round_over_ten_thousand_files_is_cheap(tmp_path: Path) -> None:
     for model in range(100):
         for version in range(100):

@@ -77,6 +77,33 @@ def test_what_cannot_be_looked_at_is_a_fault(tmp_path: Path) -> None:
     assert listing.faults["contracts/m/v3.0.0.json"] == "is not a regular file"
 
 
+def test_a_walk_takes_breaks_in_large_folders_and_between_small_ones(tmp_path: Path) -> None:
+    for number in range(200):
+        put(tmp_path, f"routes/m{number}.yaml")
+        put(tmp_path, f"contracts/m{number}/v1.0.0.json")
+    breaks = list[int]()
+
+    walk(tmp_path, take_break=lambda: breaks.append(0))
+
+    assert len(breaks) > 200 + 200 / 64
+
+
+def test_what_is_removed_during_a_break_is_not_seen_and_no_fault(tmp_path: Path) -> None:
+    for number in range(3):
+        put(tmp_path, f"routes/m{number}.yaml")
+    breaks = iter(("before the folder is listed", "before its files are looked at"))
+
+    def take_break() -> None:
+        if next(breaks).startswith("before its files"):
+            (tmp_path / "routes/m1.yaml").unlink()
+
+    listing = walk(tmp_path, take_break=take_break)
+
+    assert set(listing.files) == {"routes/m0.yaml", "routes/m2.yaml"}
+    assert not listing.faults
+    assert listing.tops == {"routes"}
+
+
 def test_a_name_that_no_log_can_hold_is_a_fault_in_printable_letters(tmp_path: Path) -> None:
     put(tmp_path, "contracts/m/v1.0.0.json")
     with open(os.fsencode(tmp_path) + b"/contracts/m/v\xff.json", "wb"):

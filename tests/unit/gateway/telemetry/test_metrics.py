@@ -141,6 +141,7 @@ def test_a_version_that_is_only_probed_has_no_series_of_requests(counted: Counte
 def test_everything_the_data_plane_says(counted: Counted) -> None:
     metrics, counts = counted.metrics, counted.metrics.of("m", "v1.0.0")
     counts.attempts += 1
+    counts.dials += 1
     counts.stale_reuse += 1
     counts.budget_exhausted += 1
     counts.canary_returned += 1
@@ -151,6 +152,7 @@ def test_everything_the_data_plane_says(counted: Counted) -> None:
     metrics.client_left("stream")
 
     assert counted.value("gateway_upstream_attempts_total", **V1) == 1
+    assert counted.value("gateway_upstream_dials_total", **V1) == 1
     assert counted.value("gateway_upstream_errors_total", **V1, kind="refused") == 1
     assert counted.value("gateway_stale_reuse_total", **V1) == 1
     assert counted.value("gateway_retry_budget_exhausted_total", **V1) == 1
