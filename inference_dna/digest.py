@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Final
 
 from inference_dna.canonical import Refused
 from inference_dna.headers import FORMAT_NAME
 
-HEX_LENGTH = 64
+HEX_LENGTH: Final = 64
 ALGORITHM = "sha256:"
 """What stands before a digest in documents, headers and contracts; hashed texts hold the bare hex."""
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from hashlib import sha256
 from operator import ne
+from typing import Final
 
 from inference_dna.canonical import Refused
 from inference_dna.digest import HEX_LENGTH, is_hex
 from inference_dna.headers import FORMAT_NAME
 
-DNA_LENGTH = 16
-RUNTIME_LENGTH = 8
+DNA_LENGTH: Final = 16
+RUNTIME_LENGTH: Final = 8
 """The first 8 characters name the runtime; the rest is the strand of one request."""
 
 _REQUEST = f"{FORMAT_NAME}/request\n"

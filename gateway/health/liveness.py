@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 
 class Liveness(StrEnum):
@@ -48,6 +49,9 @@ class ExchangeOutcome(StrEnum):
     TIMEOUT = "timeout"
     IGNORED = "ignored"
     """4xx, 429, 503 with `Retry-After`, the client left, identity mismatch: neither success nor failure."""
+
+
+_OK: Final = ExchangeOutcome.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def answer_outcome(status: int, *, retry_after: bool) -> ExchangeOutcome:
     Refusing a request (4xx, 503 with `Retry-After`) or failing at it (500) shows neither a sound nor a broken worker.
     """
     if status < 400:
-        return ExchangeOutcome.OK
+        return _OK
     if status in {502, 504} or (status == 503 and not retry_after):
         return ExchangeOutcome.FAILED
     return ExchangeOutcome.IGNORED
@@ -156,7 +160,7 @@ def observe_exchange(
         return _refused(state, now=now)
     if outcome is ExchangeOutcome.IGNORED or state.liveness is Liveness.DOWN:
         return state
-    if outcome is ExchangeOutcome.OK:
+    if outcome is _OK:
         return replace(state, failures=0, timed_out=False) if state.failures else state
     timed_out = state.timed_out or outcome is ExchangeOutcome.TIMEOUT
     failed = replace(state, failures=state.failures + 1, timed_out=timed_out)

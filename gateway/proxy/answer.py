@@ -11,6 +11,7 @@ from gateway.proxy.answer_head import AnswerHead, Malformed, read_answer_head, r
 from gateway.proxy.chunks import ChunkDecoder
 from gateway.proxy.limits import Limits
 from gateway.proxy.problem import Refused
+from gateway.proxy.said import KEEP_ALIVE
 
 _KEEP_ALIVE_TIMEOUT = re.compile(rb"(?:^|[,\s])timeout=(\d{1,9})(?:$|[,\s])", re.IGNORECASE)
 
@@ -73,7 +74,7 @@ class AnswerReader:
 
     def kept_s(self) -> float | None:
         """Give the seconds for which the worker says it keeps the connection; None where it does not say."""
-        value = self.head.said.get(b"keep-alive") if self.head is not None else None
+        value = self.head.said[KEEP_ALIVE] if self.head is not None else None
         timeout = _KEEP_ALIVE_TIMEOUT.search(value) if value is not None else None
         return float(timeout[1]) if timeout is not None else None
 
@@ -90,7 +91,7 @@ class AnswerReader:
                 self._check_open(data)
                 self._open = data
                 return b""
-            head = read_answer_head(data[:end], self._limits, head_only=self._head_only)
+            head = read_answer_head(data[: end + 2], self._limits, head_only=self._head_only)
             data, self._open, self._checked = data[end + 4 :], b"", 0
             if head is not None:
                 self._begin_body(head)
@@ -98,13 +99,13 @@ class AnswerReader:
 
     def _check_open(self, data: bytes) -> None:
         """Refuse a head that is not whole as soon as one of its lines is wrong."""
-        *lines, _ = data[self._checked :].split(b"\r\n")
+        *lines, _ = data[self._checked :].split(b"\n")
         for line in lines:
             if self._checked:
                 read_line(line)
             else:
                 read_status_line(line)
-            self._checked += len(line) + 2
+            self._checked += len(line) + 1
 
     def _begin_body(self, head: AnswerHead) -> None:
         self.head = head

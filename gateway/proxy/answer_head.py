@@ -7,27 +7,42 @@ line is read once and remembered; what it means depends on nothing but its bytes
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from gateway.proxy.headers import AnswerLine, named_by_connection, tokens_of
 from gateway.proxy.limits import Limits
+from gateway.proxy.said import CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UNREAD, Said, nothing_said
 
-_STATUS_LINE = re.compile(rb"HTTP/([0-9]\.[0-9]) ([0-9]{3})(?: [\t -~\x80-\xff]*+)?")
-_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]++):([\t -~\x80-\xff]*+)")
-_NO_BODY = frozenset({204, 304})
+# Heads are cut at LF, twice as fast as at CRLF, so each line must still end with its CR.
+_STATUS_LINE = re.compile(rb"HTTP/([0-9]\.[0-9]) ([0-9]{3})(?: [\t -~\x80-\xff]*+)?\r")
+_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]++):([\t -~\x80-\xff]*+)\r")
+_NO_BODY: Final = frozenset({204, 304})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
-_MAX_LENGTH_DIGITS = 18
+_MAX_LENGTH_DIGITS: Final = 18
 _NOTHING: Final[frozenset[bytes]] = frozenset()
 
-_LINES: dict[bytes, AnswerLine] = {}
+_LINES: Final[dict[bytes, AnswerLine]] = {}
+_STATUS_LINES: Final[dict[bytes, StatusLine]] = {}
 """Lines that were read before."""
 _MOST_REMEMBERED: Final = 1024
 _LONGEST_REMEMBERED: Final = 256
 
 
+_Read = TypeVar("_Read")
+
+
 class Malformed(Exception):
     """This answer cannot be trusted; the message says why."""
+
+
+class StatusLine:
+    """The first line of an answer; `version` is `1.0` or `1.1`."""
+
+    __slots__ = ("status", "version")
+
+    def __init__(self, version: str, status: int) -> None:
+        self.version = version
+        self.status = status
 
 
 class AnswerHead:
@@ -36,20 +51,22 @@ class AnswerHead:
     Attributes:
         status: HTTP status.
         lines: Its lines in order.
-        said: Value by lower-case name; of a name sent twice the last one.
+        said: Values that the gateway reads; of a name sent twice the last one.
+        repeats_names: One of their names was sent more than once.
         length: Declared length of the body; None for a chunked one.
         has_body: False for HEAD, 204 and 304.
         named: What `Connection` says, in small letters.
         keeps: The worker keeps the connection.
     """
 
-    __slots__ = ("has_body", "keeps", "length", "lines", "named", "said", "status")
+    __slots__ = ("has_body", "keeps", "length", "lines", "named", "repeats_names", "said", "status")
 
     def __init__(
         self,
         status: int,
         lines: list[AnswerLine],
-        said: dict[bytes, bytes],
+        said: Said,
+        repeats_names: bool,
         length: int | None,
         has_body: bool,
         named: frozenset[bytes],
@@ -58,15 +75,11 @@ class AnswerHead:
         self.status = status
         self.lines = lines
         self.said = said
+        self.repeats_names = repeats_names
         self.length = length
         self.has_body = has_body
         self.named = named
         self.keeps = keeps
-
-    @property
-    def repeats_names(self) -> bool:
-        """A name was sent more than once."""
-        return len(self.said) != len(self.lines)
 
 
 def read_answer_head(raw: bytes, limits: Limits, *, head_only: bool) -> AnswerHead | None:
@@ -75,28 +88,28 @@ def read_answer_head(raw: bytes, limits: Limits, *, head_only: bool) -> AnswerHe
     Raises:
         Malformed: It cannot be read in exactly one way, or says what nobody asked for.
     """
-    others = raw.split(b"\r\n")
-    version, status = read_status_line(others.pop(0))
+    others = raw.split(b"\n")
+    others.pop()  # behind the last line's end
+    first = others.pop(0)
+    status_line = _STATUS_LINES.get(first) or read_status_line(first)
+    version, status = status_line.version, status_line.status
     if len(others) > limits.max_worker_headers:
         raise Malformed(f"the answer has more than {limits.max_worker_headers} header lines")
-    known = _LINES
-    lines = [known.get(line) or read_line(line) for line in others]
-    said = {line.name: line.value for line in lines}
-    named = _named(lines, said)
+    lines, said, repeats_names = _read_lines(others)
+    named = _named(lines, said, repeats_names)
     keeps = b"close" not in named and (version == "1.1" or b"keep-alive" in named)
-    if len(said) != len(lines) and sum(line.name in _FRAMING for line in lines) > 1:
+    if repeats_names and sum(line.name in _FRAMING for line in lines) > 1:
         raise Malformed("the answer's framing is stated more than once")
     if status < 200:
         _check_interim(said, keeps=keeps)
         return None
     has_body = not head_only and status not in _NO_BODY
     length = _body_length(said, version, has_body=has_body)
-    return AnswerHead(status, lines, said, length, has_body, named, keeps)
+    return AnswerHead(status, lines, said, repeats_names, length, has_body, named, keeps)
 
 
-@lru_cache(maxsize=128)
-def read_status_line(line: bytes) -> tuple[str, int]:
-    """Give version and status of a first line.
+def read_status_line(line: bytes) -> StatusLine:
+    """Read a first line, which ends with its CR.
 
     Raises:
         Malformed: It is none, of a version not spoken here, or of a status that is no answer.
@@ -109,11 +122,26 @@ def read_status_line(line: bytes) -> tuple[str, int]:
         raise Malformed(f"HTTP/{version} is not spoken here")
     if not 100 <= status <= 599 or status == 101:  # nobody asked for another protocol
         raise Malformed(f"status {status} is no answer to this")
-    return version, status
+    return _remember(_STATUS_LINES, line, StatusLine(version, status))
+
+
+def _read_lines(others: list[bytes]) -> tuple[list[AnswerLine], Said, bool]:
+    """Read header lines; give them, what they say, and whether a name that is read stands there twice."""
+    known, lines, said, repeats_names = _LINES, [], nothing_said(), False
+    for other in others:
+        line = known.get(other)
+        if line is None:
+            line = read_line(other)
+        lines.append(line)
+        place = line.place
+        if place != UNREAD:
+            repeats_names = repeats_names or said[place] is not None
+            said[place] = line.value
+    return lines, said, repeats_names
 
 
 def read_line(line: bytes) -> AnswerLine:
-    """Read one header line, without its end.
+    """Read one header line, which ends with its CR.
 
     Raises:
         Malformed: It is none; one that continues the line before it among them (RFC 9112 section 5.2).
@@ -124,34 +152,39 @@ def read_line(line: bytes) -> AnswerLine:
     read = AnswerLine(said[1], said[2].strip(b" \t"))
     if read.name in _FRAMING and b"\t" in said[2]:  # a blank to some readers, a part of the value to others
         raise Malformed("the answer's framing is stated with a tab")
+    return _remember(_LINES, line, read)
+
+
+def _remember(known: dict[bytes, _Read], line: bytes, read: _Read) -> _Read:
+    """Remember what a line was read as: it is always read as the same value."""
     if len(line) <= _LONGEST_REMEMBERED:
-        if len(_LINES) >= _MOST_REMEMBERED:
-            _LINES.clear()  # dna: allow shared-container a line is always read as the same value
-        _LINES[line] = read  # dna: allow shared-container a line is always read as the same value
+        if len(known) >= _MOST_REMEMBERED:
+            known.clear()
+        known[line] = read
     return read
 
 
-def _check_interim(said: dict[bytes, bytes], *, keeps: bool) -> None:
+def _check_interim(said: Said, *, keeps: bool) -> None:
     """Refuse what would end the connection, or bring a body (RFC 9110 section 8.6, RFC 9112 section 6.1)."""
     if not keeps:
         raise Malformed("an interim answer ends the connection")
-    if b"transfer-encoding" in said or said.get(b"content-length", b"0") != b"0":
+    if said[TRANSFER_ENCODING] is not None or said[CONTENT_LENGTH] not in (None, b"0"):
         raise Malformed("an interim answer has a body")
 
 
-def _named(lines: list[AnswerLine], said: dict[bytes, bytes]) -> frozenset[bytes]:
+def _named(lines: list[AnswerLine], said: Said, repeats_names: bool) -> frozenset[bytes]:
     """Give what `Connection` says, which most answers say once or not at all."""
-    value = said.get(b"connection")
+    value = said[CONNECTION]
     if value is None:
         return _NOTHING
-    if len(said) == len(lines):
+    if not repeats_names:
         return tokens_of(value)
     return named_by_connection((line.name, line.value) for line in lines)
 
 
-def _body_length(said: dict[bytes, bytes], version: str, *, has_body: bool) -> int | None:
+def _body_length(said: Said, version: str, *, has_body: bool) -> int | None:
     """Give the declared length, None for chunks; refuse what two readers could frame differently."""
-    length, coding = said.get(b"content-length"), said.get(b"transfer-encoding")
+    length, coding = said[CONTENT_LENGTH], said[TRANSFER_ENCODING]
     if coding is not None:
         if length is not None:
             raise Malformed("the answer's framing is stated more than once")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gateway.proxy.envelope import EMPTY, Envelope, read_envelope
 from gateway.proxy.names import check_names
 from gateway.proxy.problem import Family, refuse
@@ -10,12 +12,41 @@ from gateway.proxy.target import Target
 from gateway.routing.asking import RouteRequest
 from gateway.routing.snapshot import Snapshot
 
-_MODEL_ID = b"x-model-id"
-_PREFERENCE = b"x-model-preference"
-_DNA_PREFIX = b"x-inference-dna-prefix"
-_DNA_WISH = b"x-inference-dna"
-_ACCEPT = b"accept"
-_READ = frozenset({_MODEL_ID, _PREFERENCE, _DNA_PREFIX, _DNA_WISH, _ACCEPT})
+_OPENAI: Final = Family.OPENAI
+_MODEL_ID: Final = b"x-model-id"
+_PREFERENCE: Final = b"x-model-preference"
+_DNA_PREFIX: Final = b"x-inference-dna-prefix"
+_DNA_WISH: Final = b"x-inference-dna"
+_ACCEPT: Final = b"accept"
+_READ: Final = frozenset({_MODEL_ID, _PREFERENCE, _DNA_PREFIX, _DNA_WISH, _ACCEPT})
+
+
+class HeadAsking:
+    """What target and head ask, whatever the body says.
+
+    Attributes:
+        model_id: The model named; None where none is.
+        selectors: What path and `X-Model-Preference` ask for.
+        dna_prefix: As in `RouteRequest`.
+        dna_wish: As in `RouteRequest`.
+        accepts_events: The client accepts nothing but a stream.
+    """
+
+    __slots__ = ("accepts_events", "dna_prefix", "dna_wish", "model_id", "selectors")
+
+    def __init__(
+        self,
+        model_id: str | None,
+        selectors: tuple[str, ...],
+        dna_prefix: str | None,
+        dna_wish: str | None,
+        accepts_events: bool,
+    ) -> None:
+        self.model_id = model_id
+        self.selectors = selectors
+        self.dna_prefix = dna_prefix
+        self.dna_wish = dna_wish
+        self.accepts_events = accepts_events
 
 
 class Asking:
@@ -41,36 +72,45 @@ def read_asking(request: Request, target: Target, snapshot: Snapshot, *, request
     Raises:
         Refused: A header is sent twice with different values, models disagree, or the body names none properly.
     """
-    said = _routing_headers(request)
-    model_id = _model_of(target, said.get(_MODEL_ID))
-    envelope = EMPTY
-    if request.body and (target.family is Family.OPENAI or model_id is None):
+    head = _head_asking(request, target)
+    model_id, selectors, envelope = head.model_id, head.selectors, EMPTY
+    if request.body and (target.family is _OPENAI or model_id is None):
         envelope = read_envelope(request.body)
         if envelope.model_id is not None:
             model_id = _agreed(model_id, envelope.model_id)
+        if envelope.selector is not None:
+            selectors += (envelope.selector,)
     if model_id is None and len(snapshot.models) == 1:
         model_id = next(iter(snapshot.models))
-    selectors, dna_prefix = _selectors(target, said.get(_PREFERENCE), envelope), _text(said.get(_DNA_PREFIX))
-    route = RouteRequest(
-        model_id=model_id,
-        selectors=selectors,
-        dna_prefix=dna_prefix,
-        dna_wish=_text(said.get(_DNA_WISH)),
-        sticky_key=_sticky_key(request, snapshot, model_id) or request_id,
-    )
-    return Asking(route, envelope, envelope.stream or said.get(_ACCEPT) == b"text/event-stream")
+    sticky_key = _sticky_key(request, snapshot, model_id) or request_id
+    route = RouteRequest(model_id, selectors, head.dna_prefix, head.dna_wish, sticky_key)
+    return Asking(route, envelope, envelope.stream or head.accepts_events)
+
+
+def _head_asking(request: Request, target: Target) -> HeadAsking:
+    """Read target and head; worked out once for all requests that repeat the head."""
+    known = request.facts.asking
+    if known is None:
+        said = _routing_headers(request)
+        selectors, preference = target.selectors, said.get(_PREFERENCE)
+        if preference is not None:
+            selectors += (_decode(preference),)
+        known = request.facts.asking = HeadAsking(
+            _model_of(target, said.get(_MODEL_ID)),
+            selectors,
+            _text(said.get(_DNA_PREFIX)),
+            _text(said.get(_DNA_WISH)),
+            said.get(_ACCEPT) == b"text/event-stream",
+        )
+    return known
 
 
 def _routing_headers(request: Request) -> dict[bytes, bytes]:
-    said = request.facts.said
-    if said is not None:
-        return said
-    said = {}
+    said: dict[bytes, bytes] = {}
     for name, raw, value in request.headers:
         if name in _READ and said.setdefault(name, value) != value and name != _ACCEPT:
             raise refuse(400, "selector_conflict", f"{raw.decode()} is sent twice with different values.", close=False)
     check_names(said.get(_MODEL_ID), said.get(_PREFERENCE), said.get(_DNA_PREFIX))
-    request.facts.said = said
     return said
 
 
@@ -87,15 +127,6 @@ def _agreed(model_id: str | None, other: str) -> str:
         detail = f"The request names two models, {model_id!r} and {other!r}; name one."
         raise refuse(400, "selector_conflict", detail, close=False)
     return other
-
-
-def _selectors(target: Target, header: bytes | None, envelope: Envelope) -> tuple[str, ...]:
-    selectors = target.selectors
-    if header is not None:
-        selectors += (_decode(header),)
-    if envelope.selector is not None:
-        selectors += (envelope.selector,)
-    return selectors
 
 
 def _sticky_key(request: Request, snapshot: Snapshot, model_id: str | None) -> str | None:

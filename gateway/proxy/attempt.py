@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gateway.health.liveness import ExchangeOutcome
 from gateway.proxy.answer_head import AnswerHead
@@ -16,6 +16,8 @@ from gateway.telemetry.counts import count
 
 if TYPE_CHECKING:
     from gateway.proxy.exchange import Exchange
+
+_OK: Final = ExchangeOutcome.OK
 
 
 class Attempt:
@@ -95,10 +97,10 @@ class Attempt:
     def report(self, outcome: ExchangeOutcome) -> None:
         """Say how this attempt ended, as liveness sees it; a success after a success says nothing new."""
         destination = self._destination
-        if outcome is ExchangeOutcome.OK and not destination.is_failing:
+        if outcome is _OK and not destination.is_failing:
             return
         if outcome is not ExchangeOutcome.IGNORED:
-            destination.is_failing = outcome is not ExchangeOutcome.OK
+            destination.is_failing = outcome is not _OK
         self._plane.report.observe_exchange(self.instance, outcome)
 
     async def _dial(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gateway.health.retry_after import retry_after_s
 from gateway.proxy.asking import Asking, read_asking
 from gateway.proxy.local import local_answer
@@ -12,6 +14,8 @@ from gateway.proxy.target import Target, parse_target
 from gateway.routing.decision import NotRouted, Resolution
 from gateway.routing.resolve import resolve
 from gateway.routing.snapshot import Snapshot
+
+_PLAIN: Final = Family.PLAIN
 
 
 class Ticket:
@@ -40,7 +44,7 @@ def decide(
         now: Monotonic second.
         draw: Uniform in [0, 1), spreads `Retry-After`.
     """
-    family = Family.PLAIN
+    family = _PLAIN
     try:
         target = target_of(request)
         family = target.family
@@ -76,7 +80,7 @@ def target_of(request: Request) -> Target:
 
 def body_problem(route: Resolution, length: int, *, max_body: int) -> Problem | None:
     """Say that a body is too large for its version; `max_body` holds where the contract leaves it open."""
-    most = route.view.contract.limits.max_body_bytes or max_body
+    most = route.view.max_body_bytes or max_body
     if length <= most:
         return None
     detail = f"{route.model.model_id} {route.view.version} takes no body larger than {most} bytes."

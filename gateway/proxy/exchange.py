@@ -168,7 +168,7 @@ class Exchange:
         stamps = (
             route_stamps(self._ticket.route, self._traffic.stamps, attempts=self._attempts, request_id=self.request_id)
             + worker_stamps(checked.stated, checked.verdict.assurance)
-            + lifecycle_stamps(self._view.contract)
+            + (lifecycle_stamps(self._view.contract) if self._view.is_dated else b"")
         )
         self._relay.keep_alive = self._relay.keep_alive and not self._plane.draining
         self._relay.begin(head, stamps, date=self._plane.date)

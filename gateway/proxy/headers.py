@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
+from typing import Final
 
 from gateway.proxy.request import Header
+from gateway.proxy.said import PLACES, UNREAD
 
 HOP_BY_HOP = frozenset(
     {
@@ -62,7 +64,7 @@ def _spellings(name: bytes) -> set[bytes]:
     }
 
 
-_NAMES_NO_LINE = frozenset({b"close", b"keep-alive"})
+_NAMES_NO_LINE: Final = frozenset({b"close", b"keep-alive"})
 _DROPPED_DOWNSTREAM = frozenset(spelling for name in _OURS_DOWNSTREAM for spelling in _spellings(name))
 """From a client, names with `_` never get here; a worker's are dropped where they could pass for ours."""
 
@@ -94,14 +96,16 @@ class AnswerLine:
     Attributes:
         name: In small letters.
         value: Without surrounding blanks.
+        place: Of the value among those that the gateway reads (`said.py`).
         shown: The line as clients see it; empty where they may not.
     """
 
-    __slots__ = ("name", "shown", "value")
+    __slots__ = ("name", "place", "shown", "value")
 
     def __init__(self, raw_name: bytes, value: bytes) -> None:
         self.name = raw_name.lower()
         self.value = value
+        self.place = PLACES.get(self.name, UNREAD)
         self.shown = b"" if _is_hidden(self.name, value) else b"%b: %b\r\n" % (raw_name, value)
 
 
@@ -112,5 +116,5 @@ def _is_hidden(name: bytes, value: bytes) -> bool:
 def for_client(lines: list[AnswerLine], named: frozenset[bytes]) -> bytes:
     """Join the worker's lines that a client may see, in order, duplicates kept; `named`: by `Connection`."""
     if named <= _NAMES_NO_LINE:
-        return b"".join([line.shown for line in lines])
+        return b"".join([line.shown for line in lines if line.shown])
     return b"".join([line.shown for line in lines if line.name not in named])

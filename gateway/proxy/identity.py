@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Final
 
 from contracts.contract import Contract
 from contracts.terms import Enforcement, Verification
 from contracts.verdict import Verdict, VerdictKind, judge
 from gateway.proxy.answer_head import AnswerHead
+from gateway.proxy.said import (
+    ASSURANCE,
+    DIGEST,
+    DNA,
+    FORMAT,
+    INPUT_HASH,
+    MODEL_ID,
+    MODEL_VERSION,
+    UNREAD,
+    Said,
+    nothing_said,
+)
 from gateway.routing.snapshot import Instance, Snapshot
-from inference_dna import headers as names
 from inference_dna.digest import ALGORITHM, HEX_LENGTH
 from inference_dna.dna import DNA_LENGTH, RUNTIME_LENGTH, Strands, is_dna
 from inference_dna.observation import Observation
 
-_DNA, _DIGEST, _INPUT_HASH, _MODEL_ID, _MODEL_VERSION, _ASSURANCE, _FORMAT = (
-    name.encode()
-    for name in (
-        names.DNA, names.DIGEST, names.INPUT_HASH, names.MODEL_ID, names.MODEL_VERSION, names.ASSURANCE, names.FORMAT,
-    )
-)  # fmt: skip
 _IDENTITY_STEPS = frozenset({"ejected", "suspect", "unverified"})
-_SERVER_ERRORS = 500
-_MOST_REMEMBERED = 256
+_SERVER_ERRORS: Final = 500
+_MOST_REMEMBERED: Final = 256
 
 
 class Stated:
@@ -81,24 +86,24 @@ class Match:
         "_assurance", "_digest", "_format", "_model_id", "_runtime", "_strands", "_version", "stated", "verdict",
     )  # fmt: skip
 
-    def __init__(self, said: Mapping[bytes, bytes], stated: Stated, verdict: Verdict) -> None:
-        dna = said.get(_DNA)
-        self._digest = said.get(_DIGEST)
+    def __init__(self, said: Said, stated: Stated, verdict: Verdict) -> None:
+        dna = said[DNA]
+        self._digest = said[DIGEST]
         self._runtime = dna[:RUNTIME_LENGTH] if dna is not None else None
         self._strands = Strands(stated.digest[len(ALGORITHM) :]) if stated.digest is not None else None
-        self._model_id, self._version = said.get(_MODEL_ID), said.get(_MODEL_VERSION)
-        self._assurance, self._format = said.get(_ASSURANCE), said.get(_FORMAT)
+        self._model_id, self._version = said[MODEL_ID], said[MODEL_VERSION]
+        self._assurance, self._format = said[ASSURANCE], said[FORMAT]
         self.stated = stated
         self.verdict = verdict
 
-    def read(self, said: Mapping[bytes, bytes]) -> Stated | None:
+    def read(self, said: Said) -> Stated | None:
         """Give what an answer of the same runtime states if it is no news; else None."""
-        dna, input_hash, first = said.get(_DNA), said.get(_INPUT_HASH), self.stated
-        if said.get(_MODEL_ID) != self._model_id or said.get(_MODEL_VERSION) != self._version:
+        dna, input_hash, first = said[DNA], said[INPUT_HASH], self.stated
+        if said[MODEL_ID] != self._model_id or said[MODEL_VERSION] != self._version:
             return None
-        if said.get(_ASSURANCE) != self._assurance or said.get(_FORMAT) != self._format:
+        if said[ASSURANCE] != self._assurance or said[FORMAT] != self._format:
             return None
-        if said.get(_DIGEST) != self._digest or not self._has_dna(dna, input_hash):
+        if said[DIGEST] != self._digest or not self._has_dna(dna, input_hash):
             return None
         return Stated(
             _text(dna), first.digest, _text(input_hash), first.model_id, first.version, first.assurance, first.format
@@ -200,12 +205,12 @@ class AnswerJudge:
         return verdict.reason if verdict.kind in (VerdictKind.MISMATCH, VerdictKind.SUSPECT) else None
 
 
-def _named(said: Mapping[bytes, bytes]) -> bytes | None:
+def _named(said: Said) -> bytes | None:
     """Give what names the runtime: the digest, else the beginning of the DNA."""
-    digest = said.get(_DIGEST)
+    digest = said[DIGEST]
     if digest is not None:
         return digest
-    dna = said.get(_DNA)
+    dna = said[DNA]
     return dna[:RUNTIME_LENGTH] if dna is not None else None
 
 
@@ -213,21 +218,23 @@ def _stated(head: AnswerHead) -> Stated:
     """Read what a head states; one that states identity twice is malformed, never absent, so values are joined."""
     said = _joined(head) if head.repeats_names else head.said
     return Stated(
-        dna=_text(said.get(_DNA)),
-        digest=_text(said.get(_DIGEST)),
-        input_hash=_text(said.get(_INPUT_HASH)),
-        model_id=_text(said.get(_MODEL_ID)),
-        version=_text(said.get(_MODEL_VERSION)),
-        assurance=_text(said.get(_ASSURANCE)),
-        format=_text(said.get(_FORMAT)),
+        dna=_text(said[DNA]),
+        digest=_text(said[DIGEST]),
+        input_hash=_text(said[INPUT_HASH]),
+        model_id=_text(said[MODEL_ID]),
+        version=_text(said[MODEL_VERSION]),
+        assurance=_text(said[ASSURANCE]),
+        format=_text(said[FORMAT]),
     )
 
 
-def _joined(head: AnswerHead) -> dict[bytes, bytes]:
-    values: dict[bytes, list[bytes]] = {}
+def _joined(head: AnswerHead) -> Said:
+    said = nothing_said()
     for line in head.lines:
-        values.setdefault(line.name, []).append(line.value)
-    return {name: b", ".join(sent) for name, sent in values.items()}
+        if line.place != UNREAD:
+            before = said[line.place]
+            said[line.place] = line.value if before is None else b"%b, %b" % (before, line.value)
+    return said
 
 
 def _text(value: bytes | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from contracts.terms import Status
@@ -12,7 +12,7 @@ from gateway.proxy.request import Request
 from gateway.proxy.target import Target
 from gateway.routing.snapshot import ModelView, Snapshot, VersionView
 
-_ANSWERED_METHODS = frozenset({"GET", "HEAD"})
+_ANSWERED_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gateway.proxy.problem import refuse
 
-MAX_NAME = 256
+MAX_NAME: Final = 256
 """Characters."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gateway.proxy.asking import Asking
 from gateway.proxy.envelope import without_selector
 from gateway.proxy.headers import for_worker
@@ -9,7 +11,7 @@ from gateway.proxy.request import Request
 from gateway.proxy.target import Target
 from gateway.routing.snapshot import Instance
 
-_BODYLESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+_BODYLESS: Final = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 _VIA = b"1.1 dna-gateway"
 _FORWARDED = b"%bx-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nvia: %b\r\n"
 

@@ -10,7 +10,7 @@ reading goes on, because a paused reader never sees its client leave (http.md se
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from gateway.proxy.decide import decide
 from gateway.proxy.early import look_ahead
@@ -24,7 +24,7 @@ from gateway.proxy.request import Request, own_id
 from gateway.proxy.sockets import reset_on_close, untaken
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_AT_ONCE = 32
+_AT_ONCE: Final = 32
 """Pipelined requests that are answered before other connections have their turn."""
 
 

@@ -6,7 +6,7 @@ The end marker of a message is written only after the worker's own end marker wa
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -17,6 +17,7 @@ from gateway.proxy.headers import for_client
 from gateway.proxy.own import OwnAnswer
 from gateway.proxy.problem import Family, openai_error
 from gateway.proxy.request import Request
+from gateway.proxy.said import CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, DATE, RETRY_AFTER
 
 
 class Client(Protocol):
@@ -44,9 +45,10 @@ def _status_line(status: int) -> bytes:
     return f"HTTP/1.1 {status} {phrase}\r\n".encode()
 
 
-STATUS_LINES = {status: _status_line(status) for status in range(200, 600)}
+STATUS_LINES: Final = {status: _status_line(status) for status in range(200, 600)}
 
 
+_IGNORED: Final = ExchangeOutcome.IGNORED
 _EVENT_ENDS = (b"\n\n", b"\r\r", b"\n\r\n", b"\r\r\n")
 """An empty line, whichever line ends a worker mixes."""
 
@@ -72,7 +74,7 @@ class Relay:
         """Events, whose end nobody can tell beforehand."""
         self.is_workers = False
         """A worker made the answer."""
-        self.outcome = ExchangeOutcome.IGNORED
+        self.outcome = _IGNORED
         """What a complete answer of this head says of the worker's liveness."""
         self.bytes_out = 0
 
@@ -81,13 +83,13 @@ class Relay:
         self.status, self.is_workers = head.status, True
         said = head.said
         lines = for_client(head.lines, head.named)
-        self.outcome = answer_outcome(head.status, retry_after=b"retry-after" in said)
-        extra = b"" if b"date" in said else b"date: %b\r\n" % date
-        if said.get(b"content-type", b"")[:17].lower() == b"text/event-stream":
+        self.outcome = answer_outcome(head.status, retry_after=said[RETRY_AFTER] is not None)
+        extra = b"" if said[DATE] is not None else b"date: %b\r\n" % date
+        if (said[CONTENT_TYPE] or b"")[:17].lower() == b"text/event-stream":
             self.is_stream = True
-            self._is_event_stream = b"content-encoding" not in said
+            self._is_event_stream = said[CONTENT_ENCODING] is None
             extra += b"x-accel-buffering: no\r\n"
-            extra += b"" if b"cache-control" in said else b"cache-control: no-cache\r\n"
+            extra += b"" if said[CACHE_CONTROL] is not None else b"cache-control: no-cache\r\n"
         framing = self._framing(head)
         self._head = b"".join(
             (STATUS_LINES[head.status], lines, extra, framing, stamps, self._connection_line(), b"\r\n")
@@ -109,7 +111,7 @@ class Relay:
     def _framing(self, head: AnswerHead) -> bytes:
         if not head.has_body:
             # A length is told for HEAD and 304 as the worker told it; 204 has none (RFC 9110 section 8.6).
-            states_length = head.status != 204 and b"content-length" in head.said
+            states_length = head.status != 204 and head.said[CONTENT_LENGTH] is not None
             return b"content-length: %d\r\n" % head.length if states_length and head.length is not None else b""
         if head.length is not None:
             return b"content-length: %d\r\n" % head.length

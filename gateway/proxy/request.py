@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gateway.proxy.asking import HeadAsking
     from gateway.proxy.target import Target
 
 Header = tuple[bytes, bytes, bytes]
@@ -17,11 +18,11 @@ class Facts:
     Requests of one connection that repeat a head byte for byte share it: most clients say the same over and over.
     """
 
-    __slots__ = ("lines_for_worker", "own_id", "path", "said", "target")
+    __slots__ = ("asking", "lines_for_worker", "own_id", "path", "target")
 
     def __init__(self) -> None:
         self.target: Target | None = None
-        self.said: dict[bytes, bytes] | None = None
+        self.asking: HeadAsking | None = None
         self.lines_for_worker: bytes | None = None
         self.own_id: str | None = None
         self.path: str | None = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-_BLOCK = 4096
-_LAST_THREE = [f"{number:03x}" for number in range(_BLOCK)]
+from typing import Final
+
+_BLOCK: Final = 4096
+_LAST_THREE: Final = [f"{number:03x}" for number in range(_BLOCK)]
 
 
 class RequestIds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
+from typing import Final
 from urllib.parse import quote
 
 from contracts.contract import Contract
@@ -12,14 +13,14 @@ from contracts.version import Version
 from gateway.proxy.identity import Stated
 from gateway.routing.resolve import Resolution
 
-INPUT_HASH_SHOWN = 12
+INPUT_HASH_SHOWN: Final = 12
 """Hex characters of the input hash that clients are shown; the log keeps all 64."""
 _HEADER_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%") + " %"
 
 
 StampKey = tuple[str, str, int]
 """Selector as sent, reason, generation: with the version they decide `route_stamps`."""
-_MOST_REMEMBERED = 256
+_MOST_REMEMBERED: Final = 256
 
 
 def route_stamps(route: Resolution, known: dict[StampKey, bytes], *, attempts: int, request_id: str) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from contracts.terms import Status
 from gateway.routing.decision import NoInstance, Rejection
 from gateway.routing.filters import InFlight, Terms, is_fit, why_not
 from gateway.routing.scorers import SLOW_START_S, closest, effective_weight, nearness
@@ -16,7 +15,6 @@ from gateway.routing.snapshot import Instance, VersionView
 from gateway.routing.unavailable import no_instance
 from inference_dna.dna import is_dna
 
-_ACTIVE = Status.ACTIVE  # on the way of every request, and an enum's members are slow to reach
 __all__ = ["NoInstance", "Rejection", "passed_over", "pick", "two_of"]
 
 
@@ -43,7 +41,7 @@ def pick(
         now: Monotonic second, for slow start.
         slow_start_s: How long an instance takes to its full weight.
     """
-    ready = view.ready if view.contract.status is _ACTIVE else ()
+    ready = view.ready if view.is_active else ()
     wish = dna_wish if dna_wish is not None and is_dna(dna_wish) else None
     if ready and wish is None:
         place_a, place_b, rest = two_of(len(ready), draw)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from contracts.contract import Contract
 from contracts.route import Route
 from contracts.selector import Exact, Range
+from contracts.terms import Status
 from contracts.version import Version
 
 if TYPE_CHECKING:
@@ -91,9 +92,18 @@ class VersionView:
     """Another build of the same precedence exists and neither came first: ranges use neither (routing.md section 2)."""
     key: tuple[str, str] = field(init=False, repr=False, compare=False)
     """Model id and printed version."""
+    is_active: bool = field(init=False, repr=False, compare=False)
+    """The contract is in service; this and the next two are the contract's, which is slow to ask."""
+    is_dated: bool = field(init=False, repr=False, compare=False)
+    """The contract has a day on which it is deprecated or goes out of service."""
+    max_body_bytes: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "key", (self.contract.model_id, str(self.contract.version)))
+        contract = self.contract
+        object.__setattr__(self, "key", (contract.model_id, str(contract.version)))
+        object.__setattr__(self, "is_active", contract.status is Status.ACTIVE)
+        object.__setattr__(self, "is_dated", contract.deprecated_at is not None or contract.sunset_at is not None)
+        object.__setattr__(self, "max_body_bytes", contract.limits.max_body_bytes)
 
     @property
     def version(self) -> Version:

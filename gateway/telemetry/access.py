@@ -53,12 +53,12 @@ class AccessRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 _ENCODER = msgspec.json.Encoder()
 
 
-def encode_json(records: Sequence[AccessRecord]) -> list[bytes]:
+def encode_json(records: Sequence[AccessRecord]) -> bytes:
     """Encode records as lines of JSON, fields in the order of the class."""
     try:
-        return _ENCODER.encode_lines(records).splitlines()
+        return _ENCODER.encode_lines(records)
     except UnicodeEncodeError:  # bytes of a client that are no text
-        return [_ENCODER.encode(_readable(record)) for record in records]
+        return _ENCODER.encode_lines([_readable(record) for record in records])
 
 
 def _readable(record: AccessRecord) -> dict[str, object]:
@@ -67,7 +67,7 @@ def _readable(record: AccessRecord) -> dict[str, object]:
 
 
 def encode_text(record: AccessRecord) -> bytes:
-    """Write a record as one line for a person at a terminal."""
+    """Write a record as one line for a person at a terminal, without its line feed."""
     named = record.model_id or "-"
     if record.version:
         named = f"{named}@{record.version}"
@@ -104,7 +104,8 @@ class AccessLog:
 
     def write(self, records: Sequence[AccessRecord]) -> None:
         """Queue records; together they cost less than each alone."""
-        self.lines.put([encode_text(record) for record in records] if self._console else encode_json(records))
+        encoded = b"".join(encode_text(record) + b"\n" for record in records) if self._console else encode_json(records)
+        self.lines.put(encoded, len(records))
 
     def close(self) -> None:
         """Write what waits and stop the thread."""

@@ -108,7 +108,7 @@ class _Sink:
         self._lines = lines
 
     def _put(self, line: str) -> None:
-        self._lines.put([_utf8(line)])
+        self._lines.put(_utf8(line))
 
     debug = info = warning = error = critical = _put
 
@@ -119,8 +119,8 @@ class _LineHandler(logging.Handler):
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.put([_utf8(self.format(record))])
+        self._lines.put(_utf8(self.format(record)))
 
 
 def _utf8(line: str) -> bytes:
-    return line.encode("utf-8", "backslashreplace")
+    return f"{line}\n".encode("utf-8", "backslashreplace")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
 from typing import BinaryIO
 
 _BATCH = 1024
-"""Lines written in one go."""
+"""Lines written in one go, and what was put together with the last of them."""
 
 
 class LineWriter:
@@ -16,7 +15,7 @@ class LineWriter:
 
     They come encoded: a thread that encodes would hold the interpreter for as long as all lines of a batch take, and
     requests would wait for it. The thread looks by itself every `flush_s` seconds: waking it for each line would cost
-    the request more than the line.
+    the request more than the line. Lines that were put together stay together, and are never looked at one by one.
 
     Args:
         stream: Where lines go; only this thread writes to it.
@@ -30,16 +29,24 @@ class LineWriter:
         self._stream: BinaryIO | None = stream
         self._capacity = capacity
         self._flush_s = flush_s
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[bytes, int]] = deque()
+        self._held = 0
+        """Lines in `_waiting`; both change together, under the lock."""
+        self._lock = threading.RLock()  # what is logged while it is held, such as by a finalizer, must not wait for it
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lines", daemon=True)
         self._thread.start()
 
-    def put(self, lines: Sequence[bytes]) -> None:
-        """Queue lines, without their line feeds; those that find no room are dropped and counted."""
-        room = 0 if self._closing.is_set() else max(self._capacity - len(self._waiting), 0)
-        self.dropped += max(len(lines) - room, 0)
-        self._waiting.extend(lines[:room])
+    def put(self, text: bytes, lines: int = 1) -> None:
+        """Queue so many whole lines, each with its line feed; those that find no room are dropped and counted."""
+        with self._lock:
+            room = 0 if self._closing.is_set() else max(self._capacity - self._held, 0)
+            if lines > room:
+                self.dropped += lines - room
+                text, lines = b"".join(text.splitlines(keepends=True)[:room]), room
+            if lines:
+                self._waiting.append((text, lines))
+                self._held += lines
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Write what waits and stop. A stream that takes nothing is given up after `timeout_s` seconds."""
@@ -53,8 +60,19 @@ class LineWriter:
 
     def _drain(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _BATCH))]
-            self._write(b"\n".join([*batch, b""]), len(batch))
+            texts, lines = self._take()
+            self._write(b"".join(texts), lines)
+
+    def _take(self) -> tuple[list[bytes], int]:
+        """Take what is written next, and say how many lines that is."""
+        texts, taken = [], 0
+        with self._lock:
+            while self._waiting and taken < _BATCH:
+                text, lines = self._waiting.popleft()
+                texts.append(text)
+                taken += lines
+            self._held -= taken
+        return texts, taken
 
     def _write(self, text: bytes, lines: int) -> None:
         if self._stream is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
@@ -22,7 +23,7 @@ UNKNOWN = "unknown"
 _REJECTED = "rejected"
 _LOCAL = "local"
 """Answered by the gateway itself, such as a list of models."""
-_CODE_CLASSES = tuple(f"{first}xx" for first in range(10))
+_CODE_CLASSES: Final = tuple(f"{first}xx" for first in range(10))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateway.proxy.envelope import EMPTY, read_envelope, without_selector
+from gateway.proxy.envelope import EMPTY, read_closely, read_envelope, without_selector
 from gateway.proxy.problem import Refused
 
 
@@ -42,9 +42,8 @@ from gateway.proxy.problem import Refused
     ],
 )
 def test_bodies(body: bytes, model_id: str | None, selector: str | None, stream: bool) -> None:
-    envelope = read_envelope(body)
-
-    assert (envelope.model_id, envelope.selector, envelope.stream) == (model_id, selector, stream)
+    for envelope in (read_envelope(body), read_closely(body)):
+        assert (envelope.model_id, envelope.selector, envelope.stream) == (model_id, selector, stream)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def lines_of(stated: dict[str, str]) -> list[str]:
 
 
 def read(status: int, lines: list[str]) -> AnswerHead:
-    raw = "\r\n".join([f"HTTP/1.1 {status} X", *lines, "Content-Length: 0"]).encode()
+    raw = "\r\n".join([f"HTTP/1.1 {status} X", *lines, "Content-Length: 0", ""]).encode()
     answer = read_answer_head(raw, Limits(), head_only=False)
     assert answer is not None
     return answer
@@ -95,6 +95,17 @@ def test_a_name_sent_twice_is_malformed() -> None:
     judge.check(once)
 
     assert judge.check(twice).withheld == "dna_malformed"
+
+
+def test_a_name_sent_twice_that_says_nothing_of_identity_changes_nothing() -> None:
+    judge = AnswerJudge(contract())
+    lines = lines_of({"DNA": OURS.dna(), "Digest": f"sha256:{OURS.runtime}", "Assurance": "full-hash"})
+    cookies = ["Set-Cookie: a=1", "Set-Cookie: b=2", "Date: now", "date: then"]
+
+    first, second = judge.check(read(200, lines + cookies[:2])), judge.check(read(200, lines + cookies))
+
+    assert [answer.verdict.kind for answer in (first, second)] == [VerdictKind.MATCH] * 2
+    assert (first.match is None, second.match is None) == (False, True)
 
 
 @pytest.mark.parametrize(

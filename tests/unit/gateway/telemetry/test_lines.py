@@ -28,7 +28,7 @@ def test_lines_come_out_whole_and_in_order() -> None:
     stream = io.BytesIO()
     lines = LineWriter(stream, flush_s=0.005)
     for number in range(3000):
-        lines.put([b"line %d" % number])
+        lines.put(b"line %d\n" % number)
     lines.close()
 
     assert stream.getvalue() == b"".join(b"line %d\n" % number for number in range(3000))
@@ -38,7 +38,7 @@ def test_lines_come_out_whole_and_in_order() -> None:
 def test_a_line_is_written_without_closing() -> None:
     stream = io.BytesIO()
     lines = LineWriter(stream, flush_s=0.005)
-    lines.put([b"one"])
+    lines.put(b"one\n")
     deadline = time.monotonic() + 5
     while not stream.getvalue() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -50,8 +50,8 @@ def test_a_line_is_written_without_closing() -> None:
 def test_of_lines_put_together_those_that_find_room_are_written() -> None:
     stream = Slow()
     lines = LineWriter(stream, capacity=3, flush_s=60)
-    lines.put([b"a", b"b"])
-    lines.put([b"c", b"d", b"e"])
+    lines.put(b"a\nb\n", 2)
+    lines.put(b"c\nd\ne\n", 3)
     stream.open.set()
     lines.close()
 
@@ -59,12 +59,26 @@ def test_of_lines_put_together_those_that_find_room_are_written() -> None:
     assert lines.dropped == 2
 
 
+def test_what_was_written_makes_room() -> None:
+    stream = io.BytesIO()
+    lines = LineWriter(stream, capacity=2, flush_s=0.005)
+    for number in range(5):
+        lines.put(b"%d a\n%d b\n" % (number, number), 2)
+        deadline = time.monotonic() + 5
+        while stream.getvalue().count(b"\n") < 2 * number + 2 and time.monotonic() < deadline:
+            time.sleep(0.005)
+    lines.close()
+
+    assert stream.getvalue().count(b"\n") == 10
+    assert lines.dropped == 0
+
+
 def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:
     stream = Slow()
     lines = LineWriter(stream, capacity=10, flush_s=0.005)
     began = time.monotonic()
     for number in range(5000):
-        lines.put([b"%d" % number])
+        lines.put(b"%d\n" % number)
     took = time.monotonic() - began
     stream.open.set()
     lines.close()
@@ -76,9 +90,9 @@ def test_a_stream_that_takes_nothing_costs_lines_and_no_waiting() -> None:
 
 def test_a_reader_that_is_gone_ends_writing_and_nothing_else() -> None:
     lines = LineWriter(Broken(), flush_s=0.005)
-    lines.put([b"one"])
+    lines.put(b"one\n")
     time.sleep(0.05)
-    lines.put([b"two"])
+    lines.put(b"two\n")
     lines.close()
 
     assert lines.dropped == 2
@@ -87,6 +101,6 @@ def test_a_reader_that_is_gone_ends_writing_and_nothing_else() -> None:
 def test_after_closing_lines_are_counted_as_lost() -> None:
     lines = LineWriter(io.BytesIO())
     lines.close()
-    lines.put([b"late"])
+    lines.put(b"late\n")
 
     assert lines.dropped == 1
