@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 WORK_S = 0.0005
 """So long is worked without a break."""
-SHARE = 0.05
+SHARE = 0.2
 """Of a core, that the work takes on average."""
 
 

@@ -6,8 +6,9 @@ Rules of this file:
 * Where something changed the folder is walked twice, a moment apart; what differs between the two walks is still being
   written, or still being removed, and waits for the next round.
 * A file counts as gone only after it was looked up alone, below a top folder that could be listed.
-* The first round is as fast as it can be. Later ones take breaks, so that a folder of thousands costs a twentieth of a
-  core and no request waits for a whole walk; one takes some three seconds for every ten thousand folders then.
+* The first round is as fast as it can be. Later ones take breaks, so that no request waits for a whole walk through a
+  folder of thousands and all walks together cost an eighth of a core; one takes most of a second for every ten thousand
+  folders then. The second walk of a round does not: somebody waits for the change.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class FileSource:
             if not self._differs(listing):
                 return self._last
             self._pause(self._settle_s)
-            listing = walk(self._folder, take_break=take_break)
+            listing = walk(self._folder)
         self._take_changed(first, listing)
         self._note_unseen(listing)
         self._drop_forgotten()
