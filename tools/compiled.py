@@ -70,7 +70,7 @@ def _test() -> int:
     tests = [*pytest, "-m", "not interpreted", *TESTED, "--ignore", "tests/integration/proxy/test_drain.py"]
     fuzzer = [sys.executable, "-m", "tests.fuzz.mutate", "--seconds", "60"]
     compiled = {**os.environ, **environment(build())}
-    statuses = (subprocess.run(command, cwd=ROOT, env=compiled, check=False).returncode for command in (tests, fuzzer))
+    statuses = [subprocess.run(command, cwd=ROOT, env=compiled, check=False).returncode for command in (tests, fuzzer)]
     return next((status for status in statuses if status), 0)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
 
-from gateway.proxy.identity import Match
+from contracts.verdict import Verdict, VerdictKind
+from gateway.proxy.identity import Match, Stated
 from gateway.proxy.plane import DataPlane, Destination
+from gateway.proxy.said import nothing_said
 from gateway.routing.snapshot import Snapshot, VersionView
 from tests.support.data_plane import Gateway
 from tests.support.fleets import fleet, served, together, worker
@@ -44,7 +45,7 @@ def swapped(before: Snapshot, after: Snapshot, *models: str) -> tuple[DataPlane,
             for instance in view.instances
         }
         for destination in known.values():
-            destination.settled = cast("Match", "what the last answer stated")
+            destination.settled = Match(nothing_said(), Stated(), Verdict(VerdictKind.MATCH, "digest_equal"))
         plane.documents_changed(set(models))
         return plane, known
 
