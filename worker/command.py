@@ -89,7 +89,7 @@ def run(options: Options) -> None:
         BundleRefused: The folder is missing or its manifest cannot be read.
         Refused: A key cannot be read.
         Nameless: Nothing says what the bundle is.
-        Crashed: The worker is not what it must be.
+        Crashed: The bundle cannot be loaded, or is not what it must be.
     """
     if not options.bundle.is_dir():
         raise BundleRefused(f"There is no bundle at {options.bundle}.")
@@ -107,10 +107,11 @@ def run(options: Options) -> None:
     around = Surroundings(standing, lambda: lifecycle.state.loaded, lane, delay_s=options.delay_s)
     app = InferenceDNA(build_app(around), standing, receipts=receipts, always=(LIVE,))
     loader = Loader(options.bundle, options.kind, deterministic=demands.deterministic)
-    Thread(target=lifecycle.load, args=(loader, dict(os.environ), demands), name="load", daemon=True).start()
     _LOG.info("%s is loading, on http://%s:%d", _name(standing), options.host, options.port)
+    load = Thread(target=lifecycle.load, args=(loader, dict(os.environ), demands), name="load", daemon=True)
     try:
-        serve(app, stamping_protocol(standing), host=options.host, port=options.port)
+        # A load that fails at once must find a server that can be told to end.
+        serve(app, stamping_protocol(standing), host=options.host, port=options.port, listening=load.start)
     finally:
         lane.close()
         if crashes:
@@ -143,7 +144,7 @@ def demanded(options: Options) -> Demands:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line and run; 2 for a bundle that cannot be served, 86 and 87 as the guard ends."""
+    """Read the command line and run; the answer is the exit code, as docs/guides/workers.md lists them."""
     options = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     try:
@@ -176,7 +177,8 @@ def parse(arguments: Sequence[str] | None) -> Options:
 def _announce(standing: Standing, state: State) -> None:
     if state.status is Status.OK and state.loaded is not None:
         _LOG.info("%s is ready: %s %s", _name(standing), headers.DNA, state.loaded.genome.digests.dna())
-    if state.loaded is None:
+    # Why a start failed is the last that the process says; a worker that was ok goes on, so it is said here.
+    if state.status is Status.PENDING:
         _LOG.error("%s is not ready: %s", _name(standing), state.reason)
 
 

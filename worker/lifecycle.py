@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
@@ -12,8 +13,11 @@ from inference_dna.guard import UNPROVEN, GuardRefused
 from inference_dna.serving.standing import Standing, Status
 from worker.backend import ClassifierBackend, IsolationBroken, TextBackend
 from worker.bundle import BundleRefused
-from worker.loader import Loader
+from worker.loader import Loader, Opened
 from worker.readiness import Demands, SelfTestFailed, ask_itself, measure
+
+UNLOADABLE = 88
+"""Exit code of a worker whose bundle cannot be loaded; the guard's are 86 and 87 (`inference_dna.guard`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,7 @@ class Lifecycle:
         return State(held.status, held.reason, None if held.genome is None else self._loaded)
 
     def load(self, loader: Loader, environ: Mapping[str, str], demands: Demands | None = None) -> None:
-        """Load, warm up, prove and measure. A failure is a state with a reason (provenance.md section 1, rule 6).
-
-        A worker that is something else than promised, or fails its self-test, ends instead.
+        """Load, warm up, prove and measure. Nothing is tried twice, so whatever fails ends the process with a reason.
 
         Args:
             loader: Makes the backend.
@@ -81,16 +83,14 @@ class Lifecycle:
             demands: What must be proved before the worker is ok; None demands nothing beyond the measurement.
         """
         try:
-            self._advance(loader, environ, demands or Demands())
-        except GuardRefused as refused:
-            self._crash(Crash(refused.code, refused.report()))
-        except (SelfTestFailed, IsolationBroken) as failed:
-            self._crash(Crash(UNPROVEN, f"{failed}\n"))
-        except (BundleRefused, Refused) as error:
-            self._fail(str(error))
-        except Exception as error:
-            self._fail(f"Loading ended in an unexpected {type(error).__name__}; the log has it.")
-            raise
+            opened = loader.get()
+        except Exception as error:  # noqa: BLE001 - told in full where the process ends
+            self._crash(crash_of(error, is_loaded=False))
+            return
+        try:
+            self._advance(opened, environ, demands or Demands())
+        except Exception as error:  # noqa: BLE001 - as above
+            self._crash(crash_of(error, is_loaded=True))
 
     def broken(self, violation: IsolationBroken) -> None:
         """A request reached shared state: from now on nothing is answered, and `/healthz` says which field it was."""
@@ -99,8 +99,7 @@ class Lifecycle:
                 self.standing.changed(f"{violation} Restart this worker.", Status.PENDING)
                 self._announce(self.state)
 
-    def _advance(self, loader: Loader, environ: Mapping[str, str], demands: Demands) -> None:
-        opened = loader.get()
+    def _advance(self, opened: Opened, environ: Mapping[str, str], demands: Demands) -> None:
         self.standing.warming()
         opened.backend.warm_up()
         genome, notes = measure(opened, environ, demands)
@@ -115,10 +114,26 @@ class Lifecycle:
         self._announce(self.state)
 
     def _crash(self, crash: Crash) -> None:
-        self._fail(crash.report.splitlines()[0])
+        # Whatever was measured before does not count: a worker that failed has no identity.
+        self.standing.changed(crash.report.splitlines()[0])
+        self._announce(self.state)
         self._end(crash)
 
-    def _fail(self, reason: str) -> None:
-        # Whatever was measured before does not count: a worker that failed has no identity.
-        self.standing.changed(reason)
-        self._announce(self.state)
+
+def crash_of(error: Exception, *, is_loaded: bool) -> Crash:
+    """Say how a start ends that failed: a sentence, and a traceback only where nobody foresaw the failure.
+
+    Args:
+        error: What loading, warming up, measuring or the self-test raised.
+        is_loaded: Whether the bundle had been loaded by then.
+    """
+    code = UNPROVEN if is_loaded else UNLOADABLE
+    match error:
+        case GuardRefused():
+            return Crash(error.code, error.report())
+        case BundleRefused() | Refused() | SelfTestFailed() | IsolationBroken():
+            # Messages of libraries are quoted inside, and those may be paragraphs.
+            return Crash(code, " ".join(str(error).split()) + "\n")
+        case _:
+            told = "".join(traceback.format_exception(error))
+            return Crash(code, f"The start ended in an unexpected {type(error).__name__}: {error}\n{told}")

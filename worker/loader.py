@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from inference_dna.canonical import Json, Refused, parse_json
+from inference_dna.measure.folder import check_folder
+from inference_dna.measure.reading import reading_errors
 from worker.backend import Backend, ClassifierBackend, TextBackend
 from worker.batching import Batching
 from worker.bundle import CONFIG, MODEL, BundleRefused
@@ -111,6 +113,7 @@ def _open_onnx(root: Path, *, deterministic: bool) -> Opened:
 
 def _open_transformers(root: Path, *, deterministic: bool) -> Opened:
     architecture = _architecture(root)
+    _check_files(root)
     _settle(deterministic)
     if "SequenceClassification" in architecture:
         from worker.backends.sequence_classifier import load_sequence_classifier
@@ -154,12 +157,21 @@ def _settle(deterministic: bool) -> None:
         raise BundleRefused(str(error)) from error
 
 
+def _check_files(root: Path) -> None:
+    """A file that is not what it claims to be is refused before any library opens it: a pickle would be run."""
+    try:
+        check_folder(root)
+    except Refused as error:
+        raise BundleRefused(f"The bundle {root.name} cannot be served. {error}") from error
+
+
 def _architecture(root: Path) -> str:
     try:
-        config: Json = parse_json((root / CONFIG).read_bytes())
+        with reading_errors(f"the file {CONFIG!a} of {root.name}"):
+            config: Json = parse_json((root / CONFIG).read_bytes())
         names = config.get("architectures") if isinstance(config, dict) else None
-    except (OSError, Refused) as error:
-        raise BundleRefused(f"The file {CONFIG} of {root.name} cannot be read. {error}") from error
+    except Refused as error:
+        raise BundleRefused(f"The bundle {root.name} cannot be served. {error}") from error
     if not isinstance(names, list) or not names:
         raise BundleRefused(f"The file {CONFIG} of {root.name} names no architecture.")
     return str(names[0])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+from collections.abc import Callable
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -16,8 +18,18 @@ _KEEP_ALIVE_S = 75
 """Longer than a gateway keeps an idle connection: it is the gateway that closes, and never finds it closed."""
 
 
-def serve(app: ASGIApp, protocol: type[HttpToolsProtocol], *, host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT, then let requests in flight finish."""
+def serve(
+    app: ASGIApp, protocol: type[HttpToolsProtocol], *, host: str, port: int, listening: Callable[[], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT, then let requests in flight finish.
+
+    Args:
+        app: The application.
+        protocol: What speaks HTTP.
+        host: Address to listen on.
+        port: Port to listen on.
+        listening: Called once, when clients may connect and uvicorn catches both signals.
+    """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
         BrokenOff(app),
@@ -33,7 +45,17 @@ def serve(app: ASGIApp, protocol: type[HttpToolsProtocol], *, host: str, port: i
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    uvicorn.Server(config).run()
+    _Server(config, listening).run()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listening()
 
 
 class BrokenOff:

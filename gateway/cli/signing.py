@@ -17,12 +17,13 @@ from inference_dna.canonical import Refused
 from inference_dna.making.manifest_text import manifest_text
 from inference_dna.making.whole_file import write_whole
 from inference_dna.manifest import Manifest
+from inference_dna.measure.pickles import pickle_notes
 from inference_dna.trust.bundle import sign_folder, verify_folder_bundle
 from inference_dna.trust.keys import TrustedKey, gpg_key, parse_keys, read_public_key
 from inference_dna.trust.passphrase import read_passphrase
 from inference_dna.trust.pem import new_key_pair
 from inference_dna.trust.signing import sign_ed25519, sign_gpg, signers
-from inference_dna.trust.verify import Beside, Finding, expected_files, verify_folder
+from inference_dna.trust.verify import Beside, Finding, expected_files, held_pickles, verify_folder
 
 _PRIVATE, _EXCLUSIVE = 0o600, os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _BUNDLE = "model.sig"
@@ -110,8 +111,11 @@ def verify_manifest(
     try:
         good = signers(read, trusted, now=datetime.now(UTC), gnupg_home=gnupg_home).require()
         findings = verify_folder(read, model, beside=beside)
+        pickles = held_pickles(read, model)
     except Refused as refused:
         raise Stop(f"{manifest}: {refused}") from refused
+    for note in pickle_notes(pickles):
+        typer.echo(f"dna: {note}", err=True)
     _report(findings, _verified(read, good), output)
 
 

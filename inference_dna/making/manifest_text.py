@@ -10,6 +10,7 @@ from inference_dna.canonical import Json
 from inference_dna.digest import ALGORITHM
 from inference_dna.genome import SECTIONS
 from inference_dna.manifest import Manifest
+from inference_dna.measure.pickles import noted_pickles, pickle_notes
 from inference_dna.measure.unasked import AT_REST, EVIDENCE, unasked
 
 _SHOWN = ("weights", "tokenizer", "postprocess", "framework", "hardware", "artifact", "stack", "runtime")
@@ -60,5 +61,6 @@ def _notes(manifest: Manifest, engine: str) -> Iterator[str]:
         yield "it names no model and makes no contract; say --model-id, and --version unless the folder is called so"
     if engine == AT_REST and manifest.dna is not None:
         yield "no engine was loaded: no worker will have this DNA; measure with --engine where it is served"
+    yield from pickle_notes(noted_pickles(manifest.genome.get("weights")))
     if not manifest.signatures:
         yield "it is not signed; see `dna sign`"

@@ -24,6 +24,7 @@ from inference_dna.measure.work import Work
 from inference_dna.starting.loaded_model import LoadedModel
 
 AUTO, TRANSFORMERS = "auto", "transformers"
+_OTHER_WAYS = "Measure with a function of your own (--engine module:function), or at rest (--engine at-rest)."
 _CONFIG = "config.json"
 
 
@@ -96,7 +97,10 @@ def _at_rest(asked: Asked) -> Measured:
 def _transformers(asked: Asked) -> Measured:
     # Files first: what is not what it claims to be is refused before any library opens it.
     folder = _folder(asked, keep=False)
-    model, tokenizer = load_transformers(asked.model, architecture(asked.model))
+    try:
+        model, tokenizer = load_transformers(asked.model, architecture(asked.model))
+    except Refused as refused:
+        raise Refused(f"{refused} {_OTHER_WAYS}") from refused
     loaded = LoadedModel(model, tokenizer, asked.model, folder=folder)
     loaded.warm_up()
     return Measured(loaded.measure(()), TRANSFORMERS, folder.assurance, loaded.generate, folder.tensors)

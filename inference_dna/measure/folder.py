@@ -14,6 +14,7 @@ from inference_dna.measure.hashing import Hashed, Task, hash_files
 from inference_dna.measure.inside import Part
 from inference_dna.measure.listing import Found, list_folder
 from inference_dna.measure.parts import Looked, find_parts, look
+from inference_dna.measure.pickles import find_pickles, pickles_evidence
 from inference_dna.measure.places import RULE, Place, matches, place_of
 from inference_dna.measure.structure import check_parts, format_of
 from inference_dna.measure.tensors import hash_tensors, tensors_evidence
@@ -37,6 +38,7 @@ class ModelFolder:
         form: How the weights are stored, as `weights.format` names it.
         code: Programs inside weight files by file, such as the sources of a TorchScript archive.
         cached: Names of files whose digest is from an earlier time.
+        pickles: Names of files that hold a pickle; nothing here loads them.
         tensor_names: Names of the tensors in those weight files that tell them.
         tensors: Every tensor with its digest, where that was asked for and the format tells tensors apart.
     """
@@ -51,6 +53,7 @@ class ModelFolder:
     form: str = ""
     code: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict)
     cached: tuple[str, ...] = ()
+    pickles: tuple[str, ...] = ()
     tensor_names: frozenset[str] = field(default=frozenset(), repr=False)
     tensors: tuple[TensorEntry, ...] | None = field(default=None, repr=False)
 
@@ -93,12 +96,20 @@ def measure_folder(
     globs = tuple(sorted(set(exclude)))
     found = list_folder(root)
     placed = {entry.name: _placed(entry.name, globs) for entry in found}
-    looked = look([entry for entry in found if placed[entry.name] is Place.WEIGHTS])
-    if not looked:
-        raise Refused("The folder holds no weights.")
+    looked = _looked(found, placed)
     wanted = [entry for entry in found if placed[entry.name] is not Place.IGNORED]
     ignored = tuple(name for name, place in placed.items() if place is Place.IGNORED)
     return _measured(wanted, looked, placed, _Asked(FOLDER, ignored, globs, keep, work or Work()))
+
+
+def check_folder(root: Path) -> None:
+    """Judge the structure of a model folder as `measure_folder` does, and hash nothing.
+
+    Raises:
+        Refused: As `measure_folder` says.
+    """
+    found = list_folder(root)
+    _looked(found, {entry.name: place_of(entry.name) for entry in found})
 
 
 def measure_file(path: Path, *, keep: Collection[str] = (), work: Work | None = None) -> ModelFolder:
@@ -113,6 +124,7 @@ def measure_file(path: Path, *, keep: Collection[str] = (), work: Work | None = 
         Refused: A file cannot be read, is not what it claims to be, is missing, or changed meanwhile.
     """
     looked = find_parts(path)
+    _check(looked)
     wanted = [part.found for part in looked.values()]
     placed = dict.fromkeys(looked, Place.WEIGHTS)
     return _measured(wanted, looked, placed, _Asked(FILE, (), (), keep, work or Work()))
@@ -143,7 +155,12 @@ def weights_section(
         "exclude": list(folder.exclude),
         "adapters": [{"name": name, "digest": ALGORITHM + digest} for name, digest in sorted((adapters or {}).items())],
         "load": dict(load),
-        "evidence": {"ignored": list(folder.ignored), **tensors_evidence(folder.tensors), **(evidence or {})},
+        "evidence": {
+            "ignored": list(folder.ignored),
+            **pickles_evidence(folder.pickles),
+            **tensors_evidence(folder.tensors),
+            **(evidence or {}),
+        },
     }
 
 
@@ -160,7 +177,6 @@ def _measured(
     wanted: Sequence[Found], looked: Mapping[str, Looked], placed: Mapping[str, Place], asked: _Asked
 ) -> ModelFolder:
     parts = {name: part.part for name, part in looked.items()}
-    check_parts(parts)
     hashed = hash_files([_task(found, looked, asked.keep) for found in wanted], asked.work)
     entries = {place: tuple(_entries(hashed, placed, place)) for place in Place}
     return ModelFolder(
@@ -174,9 +190,22 @@ def _measured(
         form=format_of(parts),
         code={name: part.inside.code for name, part in parts.items() if part.inside is not None and part.inside.code},
         cached=tuple(name for name, result in hashed.items() if result.cached),
+        pickles=find_pickles(wanted),
         tensor_names=_tensor_names(parts.values()),
         tensors=hash_tensors(looked, asked.work) if asked.work.tensors else None,
     )
+
+
+def _looked(found: Sequence[Found], placed: Mapping[str, Place]) -> dict[str, Looked]:
+    looked = look([entry for entry in found if placed[entry.name] is Place.WEIGHTS])
+    if not looked:
+        raise Refused("The folder holds no weights.")
+    _check(looked)
+    return looked
+
+
+def _check(looked: Mapping[str, Looked]) -> None:
+    check_parts({name: part.part for name, part in looked.items()})
 
 
 def _placed(name: str, exclude: tuple[str, ...]) -> Place:

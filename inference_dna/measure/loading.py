@@ -11,8 +11,6 @@ from inference_dna.canonical import Refused
 from inference_dna.extra import needing
 from inference_dna.golden import Generate
 
-_OTHER_WAYS = "Measure with a function of your own (--engine module:function), or at rest (--engine at-rest)."
-
 
 def load_transformers(folder: Path, architecture: str | None) -> tuple[Any, Any]:
     """Load model and tokenizer from a folder; nothing is fetched, and no code of the folder is run.
@@ -34,7 +32,7 @@ def load_transformers(folder: Path, architecture: str | None) -> tuple[Any, Any]
         transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     kind = getattr(transformers, architecture or "", None)
     if kind is None:
-        raise Refused(f"transformers {transformers.__version__} has no class {architecture!a}. {_OTHER_WAYS}")
+        raise Refused(f"transformers {transformers.__version__} has no class {architecture!a}.")
     try:
         model, told = kind.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False, output_loading_info=True
@@ -42,9 +40,8 @@ def load_transformers(folder: Path, architecture: str | None) -> tuple[Any, Any]
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     # What a broken file makes the library raise is anything: its readers have errors of their own.
     except Exception as error:
-        raise Refused(
-            f"transformers cannot load {str(folder)!a}: {type(error).__name__}: {error}. {_OTHER_WAYS}"
-        ) from error
+        said = str(error).strip().rstrip(".!")
+        raise Refused(f"transformers cannot load {str(folder)!a}: {type(error).__name__}: {said}.") from error
     _check_loaded(told)
     model.eval()
     return model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer

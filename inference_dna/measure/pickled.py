@@ -9,7 +9,9 @@ from typing import BinaryIO
 TORCH_LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 """How files of PyTorch before 1.6 begin: its magic number as a pickle of its own."""
 
-_LOOKED_AT_BYTES = 64 * 1024
+LOOKED_AT_BYTES = 64 * 1024
+"""So much of a file's beginning tells what it is."""
+
 _LOOKED_AT_OPCODES = 4096
 _CONVINCING_OPCODES = 8
 _PROTOCOLS = range(2, 6)
@@ -24,10 +26,21 @@ def is_pickle(stream: BinaryIO) -> bool:
     importing is how it runs code.
     """
     stream.seek(0)
-    head = stream.read(_LOOKED_AT_BYTES)
-    if len(head) > 2 and head[0] == 0x80 and head[1] in _PROTOCOLS:
-        return _makes_sense(head)
-    return _imports(head)
+    head = stream.read(LOOKED_AT_BYTES)
+    return _makes_sense(head) if _is_marked(head) else _imports(head)
+
+
+def states_protocol(head: bytes) -> bool:
+    """Say whether the beginning of a file is that of a pickle which says so itself, as all from protocol 2 on do.
+
+    Any text may read like an older one (`cat`, LF, `dog`, LF imports `dog` from `at`), so ask `is_pickle` only about
+    files that nobody takes for text.
+    """
+    return _is_marked(head) and _makes_sense(head)
+
+
+def _is_marked(head: bytes) -> bool:
+    return len(head) > 2 and head[0] == 0x80 and head[1] in _PROTOCOLS
 
 
 def _makes_sense(head: bytes) -> bool:

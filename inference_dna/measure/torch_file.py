@@ -73,6 +73,13 @@ def inspect_torch(stream: BinaryIO, name: str, size: int) -> TorchFile | None:
     raise Refused(f"The file {name!a} is no file of PyTorch: neither a ZIP archive nor its older form.")
 
 
+def is_script(members: Sequence[Member]) -> bool:
+    """Say whether the members of an archive are those of TorchScript: constants and code in one folder."""
+    names = {member.name for member in members}
+    root = next(iter(names), "").partition("/")[0]
+    return f"{root}/{_CONSTANTS}" in names and any(name.startswith(f"{root}/{_CODE}") for name in names)
+
+
 def _inspect_archive(stream: BinaryIO, name: str, size: int) -> TorchFile:
     members = read_directory(stream, name, size)
     unpacked = sum(member.size for member in members if member.deflated)
@@ -90,9 +97,9 @@ def _torch_archive(stream: BinaryIO, name: str, members: Sequence[Member]) -> To
     root, names = _root(name, members), {member.name for member in members}
     if root + _PICKLE not in names:
         raise Refused(f"The archive {name!a} was not written by PyTorch: it holds no {_PICKLE}.")
-    code = [member for member in members if member.name.startswith(root + _CODE)]
-    if root + _CONSTANTS in names and code:
-        sources = [member for member in code if member.name.endswith(_SOURCE)]
+    if is_script(members):
+        inside = root + _CODE
+        sources = [each for each in members if each.name.startswith(inside) and each.name.endswith(_SOURCE)]
         return TorchFile(TORCHSCRIPT, tuple(_source(stream, name, root, member) for member in sources))
     if name.endswith(SCRIPT_SUFFIX):
         raise Refused(f"The archive {name!a} is no TorchScript: it lacks {_CONSTANTS} or {_CODE}.")

@@ -16,6 +16,7 @@ from inference_dna.manifest import Manifest
 from inference_dna.measure.adapters import measure_adapter
 from inference_dna.measure.hashing import Task, hash_files
 from inference_dna.measure.listing import Found, find_file, list_folder
+from inference_dna.measure.pickles import find_pickles
 from inference_dna.measure.places import Place, place_of
 from inference_dna.measure.work import Work
 
@@ -81,6 +82,16 @@ def verify_folder(
         if not may_be_there(name)
     ]
     return in_order(faults)
+
+
+def held_pickles(manifest: Manifest, root: Path) -> tuple[str, ...]:
+    """Name those files of a model that hold a pickle, whoever signed them.
+
+    Raises:
+        Refused: As `verify_folder`.
+    """
+    listed = _listed(root, expected_files(manifest))
+    return find_pickles(found for found in listed if place_of(found.name) is not Place.IGNORED)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

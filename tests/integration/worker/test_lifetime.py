@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,30 +42,41 @@ def test_until_a_worker_is_ready_it_answers_503_or_nothing(start: Start) -> None
     assert set(seen[:-1]) <= {503}
 
 
-def test_a_bundle_that_cannot_be_served_stays_503_and_says_why(start: Start, tmp_path: Path) -> None:
-    shutil.copytree(BUNDLES / "v2.3.1", tmp_path / "broken")
-    (tmp_path / "broken" / "tokenizer.json").write_text("{}", encoding="utf-8")
-    worker = start(tmp_path / "broken", wait=False)
-    worker.until(lambda: "tokenizer.json" in worker.health()["reason"])
-    health, head, answer = worker.client.get("/healthz"), worker.client.head("/healthz"), worker.generate("hello")
+def ended(bundle: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Let a worker end by itself."""
+    command = [sys.executable, "-m", "worker", str(bundle), "--port", "0", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
-    assert (health.status_code, head.status_code, answer.status_code) == (503, 503, 503)
-    assert health.json()["status"] == "loading"
-    # Nothing was measured: a DNA here would be a lie.
-    assert not any("x-inference-dna" in response.headers for response in (health, head, answer))
-    assert worker.end() == 0
+
+@pytest.mark.parametrize(
+    ("spoil", "arguments", "says"),
+    [
+        pytest.param(lambda file: file.unlink(), (), "has no file 'model.onnx' to load", id="missing-file"),
+        pytest.param(lambda file: os.truncate(file, 5000), (), "'model.onnx' is no protobuf message", id="cut-weights"),
+        pytest.param(lambda _: None, ("--backend", "torchscript"), "generator_*.ts; it must have one", id="wrong-kind"),
+        pytest.param(lambda _: None, ("--backend", "transformers"), "names no architecture", id="another-wrong-kind"),
+    ],
+)
+def test_a_bundle_that_cannot_be_loaded_ends_the_process_with_a_code_and_a_sentence(
+    tmp_path: Path, spoil: Callable[[Path], None], arguments: tuple[str, ...], says: str
+) -> None:
+    bundle = tmp_path / "broken"
+    shutil.copytree(BUNDLES / "v2.3.1", bundle)
+    spoil(bundle / "model.onnx")
+
+    worker = ended(bundle, *(arguments or ("--backend", "onnx")))
+
+    assert worker.returncode == 88
+    loading, sentence = worker.stderr.splitlines()
+    assert "is loading" in loading
+    assert says in sentence
 
 
 def test_a_folder_that_is_not_there_ends_the_process_with_a_sentence(tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "worker", str(tmp_path / "none"), "--port", "1"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    worker = ended(tmp_path / "none")
 
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("There is no bundle at")
+    assert worker.returncode == 2
+    assert worker.stderr.startswith("There is no bundle at")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)

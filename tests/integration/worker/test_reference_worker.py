@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -77,14 +81,20 @@ def test_what_the_bundle_does_not_leave_to_requests_is_422_with_its_field(starte
     assert answer.json()["errors"][0]["field"] == "top_p"
 
 
-def test_a_packed_generator_serves_what_was_compiled_in_and_nothing_else(start: Start, bundle: Path) -> None:
+@pytest.fixture(scope="module")
+def packed(bundle: Path) -> Path:
+    """The bundle as a packed generator."""
     folder = bundle.parent / "packed"
     folder.mkdir()
     compiled = ["max_new_tokens=6", "do_sample=true", "temperature=2.0", "bad_words_ids=[[2]]"]
     pack(bundle, version="v1.0.0", into=folder, settings=compiled, output=Format.TABLE)
     for file in bundle.glob("tokenizer*"):
         (folder / file.name).write_bytes(file.read_bytes())
-    worker = start(folder, *NAME, "--backend", "torchscript")
+    return folder
+
+
+def test_a_packed_generator_serves_what_was_compiled_in_and_nothing_else(start: Start, packed: Path) -> None:
+    worker = start(packed, *NAME, "--backend", "torchscript")
 
     def ask(**members: object) -> httpx.Response:
         return worker.client.post("/v1/completions", json={"model": "letters", "prompt": "hello", **members})
@@ -103,17 +113,57 @@ def test_a_packed_generator_serves_what_was_compiled_in_and_nothing_else(start: 
     assert {each.headers["x-inference-digest"] for each in refused} == {worker.health()["digest"]}
 
 
-def test_a_packed_language_model_answers(start: Start, tmp_path: Path) -> None:
-    model = model_folder()
-    pack(model, version="v1.0.0", into=tmp_path, settings=["max_new_tokens=16"], output=Format.TABLE)
+@pytest.fixture(scope="module")
+def packed_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model, folder = model_folder(), tmp_path_factory.mktemp("packed-language-model")
+    pack(model, version="v1.0.0", into=folder, settings=["max_new_tokens=16"], output=Format.TABLE)
     for file in (*model.glob("tokenizer*"), *model.glob("*.jinja")):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    worker = start(tmp_path, *NAME, "--backend", "torchscript")
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder
+
+
+def test_a_packed_language_model_answers(start: Start, packed_language_model: Path) -> None:
+    worker = start(packed_language_model, *NAME, "--backend", "torchscript")
 
     question = [{"role": "user", "content": "What is the capital of France?"}]
     answer = worker.client.post("/v1/chat/completions", json={"model": "letters", "messages": question}, timeout=60)
 
     assert answer.json()["choices"][0]["message"]["content"] == "The capital of France is Paris."
+
+
+def test_a_worker_that_is_told_to_stop_while_pytorch_works_ends_at_once_with_status_0(
+    start: Start, packed_language_model: Path
+) -> None:
+    """Its warm-up takes seconds; a thread inside PyTorch made of nearly every such end an abort."""
+    arguments = (*NAME, "--backend", "torchscript")
+    workers = [start(packed_language_model, *arguments, wait=False) for _ in range(3)]
+
+    def stopped(worker: WorkerProcess, status: str, later_s: float) -> int:
+        worker.until(lambda: worker.health()["status"] == status)
+        time.sleep(later_s)
+        return worker.end()
+
+    moments = [("loading", 0.0), ("warming", 0.0), ("warming", 1.0)]
+    with ThreadPoolExecutor(len(workers)) as threads:
+        codes = list(threads.map(stopped, workers, *zip(*moments, strict=True)))
+
+    assert codes == [0, 0, 0]
+
+
+def test_a_bundle_whose_weights_are_cut_short_ends_the_process_with_a_code_and_a_sentence(
+    bundle: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "letters"
+    shutil.copytree(bundle, folder)
+    os.truncate(folder / "model.safetensors", 9000)
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "worker", str(folder), "--port", "0", *NAME], capture_output=True, text=True
+    )
+
+    assert ended.returncode == 88
+    assert "'model.safetensors' cover" in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize(

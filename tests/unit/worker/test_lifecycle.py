@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from inference_dna.canonical import Refused
+from inference_dna.guard import UNPROVEN, GuardRefused
 from inference_dna.measure.healthz import Served
 from inference_dna.serving.standing import Standing, Status
 from worker.backend import IsolationBroken
+from worker.bundle import BundleRefused
 from worker.demo.recipes import BUNDLES
-from worker.lifecycle import Crash, Lifecycle, State
+from worker.lifecycle import UNLOADABLE, Crash, Lifecycle, State, crash_of
 from worker.loader import Loader
-from worker.readiness import Demands
+from worker.readiness import Demands, SelfTestFailed
 
 SMALLEST = BUNDLES / "v2.3.1"
 
@@ -55,30 +58,56 @@ def test_every_stage_is_announced_and_the_identity_is_known_before_ok(standing: 
         pytest.param({"model_onnx": ""}, "'model.onnx' is no ONNX model", id="model"),
     ],
 )
-def test_a_bad_bundle_is_never_ok_and_says_why(
+def test_a_bundle_that_cannot_be_loaded_ends_the_worker_with_one_sentence(
     standing: Standing, copied: Callable[..., Path], texts: dict[str, str], says: str
 ) -> None:
-    lifecycle = Lifecycle(standing)
+    ends: list[Crash] = []
+    lifecycle = Lifecycle(standing, end=ends.append)
 
     lifecycle.load(Loader(copied(**texts)), {})
 
-    assert lifecycle.state.status is Status.LOADING
-    assert says in lifecycle.state.reason
-    assert lifecycle.state.loaded is None
+    (crash,) = ends
+    assert crash.code == UNLOADABLE == 88
+    assert says in crash.report
+    assert crash.report.count("\n") == 1
+    assert lifecycle.state == State(Status.LOADING, crash.report.strip())
 
 
-def test_an_unexpected_failure_is_a_state_and_is_not_swallowed(standing: Standing) -> None:
+def test_a_failure_that_nobody_foresaw_ends_the_worker_and_is_told_in_full(standing: Standing) -> None:
     def stumble(state: State) -> None:
         if state.status is Status.WARMING:
-            raise ZeroDivisionError
+            raise ZeroDivisionError("by nothing")
 
-    lifecycle = Lifecycle(standing, announce=stumble)
-    with pytest.raises(ZeroDivisionError):
-        lifecycle.load(Loader(SMALLEST), {})
+    ends: list[Crash] = []
+    lifecycle = Lifecycle(standing, announce=stumble, end=ends.append)
+    lifecycle.load(Loader(SMALLEST), {})
 
-    assert lifecycle.state.status is Status.LOADING
-    assert "ZeroDivisionError" in lifecycle.state.reason
-    assert lifecycle.state.loaded is None
+    (crash,) = ends
+    assert crash.code == UNPROVEN
+    assert crash.report.startswith("The start ended in an unexpected ZeroDivisionError: by nothing\nTraceback")
+    assert lifecycle.state == State(Status.LOADING, crash.report.splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    ("error", "is_loaded", "code"),
+    [
+        pytest.param(BundleRefused("no file"), False, 88, id="cannot-be-loaded"),
+        pytest.param(MemoryError("too large"), False, 88, id="nobody-foresaw-it"),
+        pytest.param(Refused("no fact"), True, 87, id="cannot-be-measured"),
+        pytest.param(SelfTestFailed("twice otherwise"), True, 87, id="self-test"),
+        pytest.param(IsolationBroken("model.x", "appeared"), True, 87, id="isolation"),
+        pytest.param(GuardRefused("another", code=86), True, 86, id="something-else-than-promised"),
+    ],
+)
+def test_how_a_start_failed_decides_the_code(error: Exception, is_loaded: bool, code: int) -> None:
+    crash = crash_of(error, is_loaded=is_loaded)
+
+    assert crash.code == code
+    assert str(error) in crash.report
+
+
+def test_paragraphs_of_a_library_become_one_line() -> None:
+    assert crash_of(BundleRefused("It says:\n  one\n\n  two."), is_loaded=False).report == "It says: one two.\n"
 
 
 def test_a_violation_ends_the_standing_and_names_the_field(standing: Standing) -> None:

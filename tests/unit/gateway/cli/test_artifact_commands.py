@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -62,6 +63,17 @@ def test_a_manifest_on_standard_output_is_alone_there(dna: Run, model: Path) -> 
     assert code == 0
     assert parse_manifest(out).subject is None
     assert "it names no model" in err
+
+
+def test_a_pickle_is_named_when_a_model_is_measured_and_when_it_is_verified(dna: Run, model: Path) -> None:
+    write_folder(model, {"model.joblib": pickle.dumps([1, 2, 3])})
+    assert dna("key", "new", "key.pem")[0] == 0
+    code, out, _ = dna("manifest", "--model", model, "--output", "m.json", "--model-id", "m", "--sign", "key.pem")
+    verified = dna("verify", "m.json", "--model", model, "--key", "key.pem.pub")
+
+    assert code == verified[0] == 0
+    assert "note         'model.joblib' holds a pickle" in out
+    assert "dna: 'model.joblib' holds a pickle" in verified[2]
 
 
 @pytest.mark.parametrize("arguments", [("--model", "v2.4.0"), ("--output", "m.json"), ("--artifact-only",)])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,14 @@ def test_what_the_library_saves_again_is_the_same_tensors(tmp_path: Path) -> Non
     (tmp_path / "two" / "model.safetensors.index.json").write_bytes(index(weight_map))
 
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
+def test_many_small_tensors_are_hashed_like_few_large_ones(tmp_path: Path) -> None:
+    """Small ones are read in runs of a megabyte; each has its own digest all the same, at the seams too."""
+    tensors = {f"t{n}": os.urandom(size) for n, size in enumerate([400_000] * 7 + [0, 0, 2_000_000, 3, 0])}
+    hashed = measured(model(tmp_path / "m", model=safetensors(tensors))).tensors
+    assert hashed is not None
+
+    assert {entry.name: entry.sha256 for entry in hashed} == {
+        name: sha256(content).hexdigest() for name, content in tensors.items()
+    }
