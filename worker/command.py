@@ -107,11 +107,15 @@ def run(options: Options) -> None:
     around = Surroundings(standing, lambda: lifecycle.state.loaded, lane, delay_s=options.delay_s)
     app = InferenceDNA(build_app(around), standing, receipts=receipts, always=(LIVE,))
     loader = Loader(options.bundle, options.kind, deterministic=demands.deterministic)
-    _LOG.info("%s is loading, on http://%s:%d", _name(standing), options.host, options.port)
     load = Thread(target=lifecycle.load, args=(loader, dict(os.environ), demands), name="load", daemon=True)
+
+    def begin() -> None:
+        _LOG.info("%s is loading, on http://%s:%d", _name(standing), options.host, options.port)
+        load.start()
+
     try:
         # A load that fails at once must find a server that can be told to end.
-        serve(app, stamping_protocol(standing), host=options.host, port=options.port, listening=load.start)
+        serve(app, stamping_protocol(standing), host=options.host, port=options.port, listening=begin)
     finally:
         lane.close()
         if crashes:
@@ -192,13 +196,13 @@ def _read(path: Path) -> bytes:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m worker", description="Serves one bundle.")
+    parser = argparse.ArgumentParser(prog="dna worker", description="Serves one bundle.")
     add = parser.add_argument
     add("bundle", type=Path, nargs="?", help="folder of the bundle")
     add("--model", type=Path, metavar="BUNDLE", help="the same, as an option")
     add("--backend", choices=[kind.value for kind in Kind], default=Kind.AUTO.value, help="what computes")
     add("--host", default="127.0.0.1", help="address to listen on")
-    add("--port", type=int, required=True, help="port to listen on")
+    add("--port", type=_from(0, most=65_535), required=True, help="port to listen on")
     add("--model-id", help="what the worker claims to be; the manifest's model by default")
     add("--version", help="what the worker claims to be; the manifest's version by default")
     add("--threads", type=_from(1), default=2, help="requests answered at once")
@@ -213,11 +217,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _from(least: int) -> Callable[[str], int]:
+def _from(least: int, *, most: int | None = None) -> Callable[[str], int]:
+    bounds = f"{least} or more" if most is None else f"from {least} to {most}"
+
     def number(text: str) -> int:
         value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be {least} or more, not {value}")
+        if value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(f"must be {bounds}, not {value}")
         return value
 
     return number

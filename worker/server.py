@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Callable
 
@@ -11,7 +12,10 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from inference_dna.canonical import Refused
+
 _LOG = logging.getLogger("worker")
+_BACKLOG = 2048
 _GRACE_S = 10
 """How long requests in flight may take after SIGTERM."""
 _KEEP_ALIVE_S = 75
@@ -29,12 +33,14 @@ def serve(
         host: Address to listen on.
         port: Port to listen on.
         listening: Called once, when clients may connect and uvicorn catches both signals.
+
+    Raises:
+        Refused: The address cannot be listened on.
     """
+    sock = _listen(host, port)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
         BrokenOff(app),
-        host=host,
-        port=port,
         http=protocol,
         ws="none",
         lifespan="off",
@@ -45,7 +51,18 @@ def serve(
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    _Server(config, listening).run()
+    _Server(config, listening).run(sockets=[sock])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Listen by ourselves: uvicorn would end the process with a bare error number."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        # Of a name that does not resolve, the number is none of the system's.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        raise Refused(f"cannot listen on {host}:{port} ({reason}); choose another with --port or --host") from error
 
 
 class _Server(uvicorn.Server):

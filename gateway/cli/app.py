@@ -101,7 +101,7 @@ app.command("serve", hidden=True, help="The same as `dna gateway`.")(gateway_com
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
 def worker_command(context: typer.Context) -> None:
-    """Run a reference worker: `dna worker BUNDLE --port P`. Options are those of `python -m worker`."""
+    """Run a reference worker: `dna worker BUNDLE --port P`. `dna worker --help` lists the options."""
     from gateway.cli.run import run_worker
 
     run_worker(context.args)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def test_a_bundle_that_nobody_names_is_a_sentence_and_status_2(
         pytest.param(["folder", "--port", "1", "--backend", "vllm"], id="unknown-backend"),
         pytest.param(["folder", "--port", "1", "--guard-every", "0"], id="guard-at-no-answer"),
         pytest.param(["folder", "--port", "http"], id="port-is-a-word"),
+        pytest.param(["folder", "--port", "70000"], id="no-such-port"),
         pytest.param(["folder", "--port", "1", "--threads", "0"], id="no-thread"),
         pytest.param(["folder", "--port", "1", "--waiting", "-1"], id="fewer-than-nobody-waits"),
         pytest.param(["folder", "--port", "1", "--delay-ms", "-1"], id="delay-into-the-past"),
@@ -49,7 +51,19 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
         command.main(arguments)
 
     assert ended.value.code == 2
-    assert "usage: python -m worker" in capsys.readouterr().err
+    assert "usage: dna worker" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code = command.main([str(BUNDLES / "v2.4.0"), "--port", str(port)])
+
+    assert code == 2
+    err = capsys.readouterr().err
+    assert f"cannot listen on 127.0.0.1:{port} (" in err
+    assert "choose another with --port" in err
+    assert "is loading" not in err
 
 
 def test_the_bundle_may_be_an_option() -> None:
