@@ -193,11 +193,11 @@ async def leaves(port: int, asked: Asked, together: asyncio.Barrier) -> None:
 
 async def takes(sock: socket.socket, asked: Asked, *, seconds: float, until: bytes | None = None) -> bool:
     """Read for so long, or until these bytes came; says whether the peer ended the connection."""
-    loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(seconds):
             while until is None or until not in asked.data:
-                data = await loop.sock_recv(sock, 65_536)
+                await readable(sock)
+                data = sock.recv(65_536)
                 if not data:
                     return True
                 asked.data += data
@@ -206,6 +206,16 @@ async def takes(sock: socket.socket, asked: Asked, *, seconds: float, until: byt
     except ConnectionError:
         return True
     return False
+
+
+async def readable(sock: socket.socket) -> None:
+    """Wait, and read nothing: `sock_recv` loses what it has read where the time is over in the same turn."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sock, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sock)
 
 
 async def stays(port: int, number: int, stop: asyncio.Event, got: list[tuple[bytes, bytes]]) -> None:
