@@ -179,6 +179,7 @@ def test_what_one_gateway_ejects_is_ejected_everywhere(site: Site) -> None:
     assert reasons == ["ejected: digest differs"] + 2 * [f"ejected: digest differs, seen by gateway {seer}"]
     other = next(name for name in NAMES if name != seer)
     assert f"ejected: digest differs, seen by gateway {seer}" in str(site.explained(other))
+    wait(lambda: bool(site.events(other, "instance_ejected", drifted)), "its line in the log", 2)  # written by a thread
     assert site.events(other, "instance_ejected", drifted)[-1]["source"] == "gateway"
     assert took < EVERYWHERE_S
 
@@ -245,6 +246,7 @@ def test_without_consul_every_gateway_probes_everything(site: Site) -> None:
     assert all(len(NAMES) * by_one * 0.5 <= count for count in counts), counts
     assert all(PROBERS * by_one * 0.5 <= count <= PROBERS * by_one * 1.5 for count in shared), shared
     assert traffic.bad == []
+    wait(lambda: bool(site.events("a", "sharing_alone")), "its line in the log", 2)
     assert "cannot be reached" in str(site.events("a", "sharing_alone")[-1]["reason"])
 
 
