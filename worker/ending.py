@@ -33,7 +33,7 @@ def end_with(main: Callable[[], int]) -> NoReturn:
     try:
         code = main()
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # it is ending already
     if any(thread.daemon for thread in threading.enumerate()):
