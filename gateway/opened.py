@@ -19,6 +19,8 @@ from gateway.sources.consul.transport import refuse_the_dead_one
 from gateway.sources.files import FileSource
 from gateway.sources.kept import Copy
 from gateway.sources.kept_source import KeptSource
+from gateway.sources.lookout import Lookout
+from gateway.sources.notices import Notices
 from gateway.sources.reading import DocumentText, Source
 from gateway.telemetry.events import EventLog
 
@@ -89,6 +91,7 @@ def open_source(
                 poll_s=settings.source_poll_s,
                 settle_s=settings.source_settle_s,
                 max_bytes=settings.max_document,
+                lookout=Lookout(Notices()),
             )
         )
     client = ConsulClient(place, max_bytes=_ENVELOPE * settings.source_max_bytes)

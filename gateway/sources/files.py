@@ -6,9 +6,11 @@ Rules of this file:
 * Where something changed the folder is walked twice, a moment apart; what differs between the two walks is still being
   written, or still being removed, and waits for the next round.
 * A file counts as gone only after it was looked up alone, below a top folder that could be listed.
-* The first round is as fast as it can be. Later ones take breaks, so that no request waits for a whole walk through a
-  folder of thousands and all walks together cost an eighth of a core; one takes most of a second for every ten thousand
-  folders then. The second walk of a round does not: somebody waits for the change.
+* A walk that somebody waits for is as fast as it can be: the first of all, one that the kernel's notice asked for, the
+  second of a round. The others take breaks, so that no request waits for a walk through a folder of thousands.
+* While the kernel gives notice of changes, walks without one take a hundredth of a core at the most: a small folder is
+  walked through in every round, one of ten thousand files every fifteen seconds. Where it gives none, that is in every
+  round, and costs an eighth of a core.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ from pathlib import Path
 from gateway.printable import printable
 from gateway.sources.breaks import Breaks, no_break
 from gateway.sources.document_file import DocumentFile, Unsettled, key_or_none, take
+from gateway.sources.lookout import Lookout
+from gateway.sources.notices import Notices
 from gateway.sources.reading import DocumentFault, DocumentText, Reading
-from gateway.sources.tree import Listing, Stamp, is_absent, walk
+from gateway.sources.tree import Listing, Stamp, is_absent
 
 _PATIENCE = 4
 """Rounds in a row for which a file that never rests is passed over before it is read all the same."""
@@ -39,6 +43,7 @@ class FileSource:
         poll_s: Seconds between two rounds.
         settle_s: Seconds between the two walks when something changed.
         max_bytes: Largest document, in bytes.
+        lookout: Knows when to walk; by default there is a walk in every round.
         pause: Waits so many seconds, in the thread.
     """
 
@@ -51,6 +56,7 @@ class FileSource:
         poll_s: float = 0.5,
         settle_s: float = 0.1,
         max_bytes: int = 512 * 1024,
+        lookout: Lookout | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.place = f"file:{printable(str(folder))}"
@@ -58,6 +64,7 @@ class FileSource:
         self._poll_s = poll_s
         self._settle_s = settle_s
         self._max_bytes = max_bytes
+        self._lookout = lookout or Lookout(Notices(is_complete=False))
         self._pause = pause
         self._files: dict[str, DocumentFile] = {}
         self._unseen: dict[str, str | None] = {}  # path -> key of files that were known and are not confirmed absent
@@ -74,6 +81,8 @@ class FileSource:
         """Wait for the next round (the first is at once), then say what the folder holds."""
         if self._last is not None:
             await asyncio.sleep(self._poll_s)
+            if not self._lookout.is_due():
+                return self._last
         self._is_awaited = True
         try:
             return await asyncio.to_thread(self.look)
@@ -86,22 +95,29 @@ class FileSource:
 
     def look(self) -> Reading:
         """Take one round in the calling thread. The same object as last time means nothing changed."""
-        take_break = no_break if self._last is None else Breaks(self._rest)
-        first = listing = walk(self._folder, take_break=take_break)
+        reading = self._last = self._round()
+        if self._is_unfinished():
+            self._lookout.call_again()
+        return reading
+
+    def _round(self) -> Reading:
+        is_urgent = self._lookout.answer_call() or self._last is None
+        first = listing = self._walk(no_break if is_urgent else Breaks(self._rest))
         if self._last is not None:
             if not self._differs(listing):
                 return self._last
             self._pause(self._settle_s)
-            listing = walk(self._folder)
+            listing = self._walk(no_break)
         self._take_changed(first, listing)
         self._note_unseen(listing)
         self._drop_forgotten()
         self._confirm_absent(first, listing)
         self._faults, self._problems = listing.faults, listing.problems
         reading = self._reading(listing)
-        if self._last is None or reading != self._last:
-            self._last = reading
-        return self._last
+        return self._last if reading == self._last else reading
+
+    def _walk(self, take_break: Callable[[], None]) -> Listing:
+        return self._lookout.walk(self._folder, take_break=take_break)
 
     def _rest(self, seconds: float) -> None:
         """Wait, as long as somebody waits for this round: the end of the process is not held up."""
@@ -112,6 +128,11 @@ class FileSource:
         """Say whether this round has to be taken at all; most need not."""
         is_same = self._stamps == listing.files and self._faults == listing.faults
         return not is_same or self._problems != listing.problems or bool(self._unseen)
+
+    def _is_unfinished(self) -> bool:
+        """Say whether something may change without a notice: what could not be read, or did not come to rest."""
+        is_unread = None in self._stamps.values()
+        return is_unread or bool(self._restless or self._unseen or self._faults or self._problems)
 
     def _take_changed(self, first: Listing, listing: Listing) -> None:
         """Read every file whose stamp is new and was the same in both walks."""

@@ -16,6 +16,11 @@ from gateway.printable import printable
 from gateway.sources.breaks import no_break
 from gateway.sources.paths import TOP_FOLDERS, is_passed_over
 
+
+def unwatched(_: str) -> None:
+    """Let changes in this folder go unnoticed."""
+
+
 Stamp = tuple[int, int, int, int, int]
 """Device, inode, size, mtime_ns, ctime_ns: equal stamps mean unchanged content."""
 _BETWEEN_BREAKS = 64
@@ -34,6 +39,7 @@ class Listing:
         tops: The top folders that could be listed.
         complete: No top folder is there that could not be listed.
         take_break: See `walk`.
+        watch: See `walk`.
     """
 
     root: Path
@@ -43,6 +49,7 @@ class Listing:
     tops: set[str] = field(default_factory=set)
     complete: bool = True
     take_break: Callable[[], None] = no_break
+    watch: Callable[[str], None] = unwatched
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -50,14 +57,19 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def walk(folder: Path, *, take_break: Callable[[], None] = no_break) -> Listing:
+def walk(
+    folder: Path, *, take_break: Callable[[], None] = no_break, watch: Callable[[str], None] = unwatched
+) -> Listing:
     """List every file below `folder` that may be a document. Never raises for what the file system does.
 
     Args:
         folder: The folder.
         take_break: Is called again and again, at least once for each folder.
+        watch: Is told every folder whose changes can change the outcome, before it is looked into.
     """
-    listing = Listing(_root(folder), take_break=take_break)
+    watch(str(folder))
+    listing = Listing(_root(folder), take_break=take_break, watch=watch)
+    watch(str(listing.root))
     present = [top for top in TOP_FOLDERS if os.path.isdir(listing.root / top)]
     if not present:
         listing.problems.append(_nothing_there(folder))
@@ -107,6 +119,7 @@ def _walk_folder(listing: Listing, path: str, status: os.stat_result, above: tup
     if identity in above:
         listing.faults[path] = "is a link back into a folder above it"
         return False
+    listing.watch(f"{listing.root}/{path}")
     try:
         with os.scandir(f"{listing.root}/{path}") as entries:
             below = [entry for entry in _with_breaks(listing, entries) if not is_passed_over(entry.name)]
@@ -136,6 +149,8 @@ def _take_files(listing: Listing, path: str, entries: list[os.DirEntry[str]]) ->
             yield inner, status
         elif stat.S_ISREG(status.st_mode):
             listing.files[inner] = stamp_of(status)
+            if entry.is_symlink():
+                listing.watch(os.path.dirname(os.path.realpath(entry.path)))
         else:
             listing.faults[inner] = "is not a regular file"
 
