@@ -65,8 +65,13 @@ def _p50(comparison: Comparison, ours: Figures) -> Goal:
 
 def _added_p99(comparison: Comparison, ours: Figures) -> Goal:
     direct = comparison.of(DIRECT)
-    measured = open_p99(ours) - open_p99(direct) if direct else math.nan
-    return Goal("added p99 at half of our peak, ms", f"< {ADDED_P99_MS}", measured, measured < ADDED_P99_MS)
+    measured = tenth_p99(ours) - tenth_p99(direct) if direct else math.nan
+    return Goal(
+        "added p99 at half of our peak, ms, in the median tenth of a second",
+        f"< {ADDED_P99_MS}",
+        measured,
+        measured < ADDED_P99_MS,
+    )
 
 
 def _sse(comparison: Comparison, ours: Figures) -> Goal:
@@ -84,9 +89,9 @@ def _middle_p50(figures: Figures) -> float:
     return _middle([repeat.p50_ms for repeat in figures.closed.get("1", [])])
 
 
-def open_p99(figures: Figures) -> float:
-    """Median of the repeats' p99 in the open loop, ms."""
-    return _middle([repeat.p99_ms for repeat in figures.open])
+def tenth_p99(figures: Figures) -> float:
+    """Median of the repeats' p99 within a tenth of a second in the open loop, ms."""
+    return _middle([repeat.tenth_p99_ms for repeat in figures.open])
 
 
 def sse_cpu_us(figures: Figures) -> float:

@@ -41,7 +41,7 @@ class ClosedRepeat(msgspec.Struct, frozen=True):
 
 
 class OpenRepeat(msgspec.Struct, frozen=True):
-    """One open-loop run at `rate`; `late_ms` as in `load.client.ClientReport`."""
+    """One open-loop run at `rate`; `late_ms` and `tenth_p99_ms` as in `load.client.ClientReport`."""
 
     rate: float
     requests_per_s: float
@@ -50,6 +50,7 @@ class OpenRepeat(msgspec.Struct, frozen=True):
     p999_ms: float
     late_ms: float
     failures: int
+    tenth_p99_ms: float
 
     @staticmethod
     def of(seen: ClientReport, rate: float) -> OpenRepeat:
@@ -62,6 +63,7 @@ class OpenRepeat(msgspec.Struct, frozen=True):
             p999_ms=seen.p999_ms,
             late_ms=seen.late_ms,
             failures=seen.bad_status + seen.broken,
+            tenth_p99_ms=seen.tenth_p99_ms,
         )
 
 

@@ -127,13 +127,17 @@ def _closed_row(figures: Figures, ours: Figures | None, size: str) -> tuple[str,
 
 
 def _open_sheet(comparison: Comparison) -> Sheet:
-    heads = ("proxy", "asked for/s", "answered/s", "p50 ms", "p99 ms", "p99.9 ms", "client late, p99 ms", "failed")
+    heads = (
+        "proxy", "asked for/s", "answered/s", "p50 ms", "p99 ms, median tenth of a second", "p99 ms, whole run",
+        "p99.9 ms, whole run", "client late, p99 ms", "failed",
+    )  # fmt: skip
     rows = [
         (
             _named(figures),
             _middle([repeat.rate for repeat in figures.open], "{:,.0f}"),
             _middle([repeat.requests_per_s for repeat in figures.open], "{:,.0f}"),
             _middle([repeat.p50_ms for repeat in figures.open], "{:.3f}"),
+            _range([repeat.tenth_p99_ms for repeat in figures.open], "{:.2f}"),
             _range([repeat.p99_ms for repeat in figures.open], "{:.2f}"),
             _middle([repeat.p999_ms for repeat in figures.open], "{:.2f}"),
             _middle([repeat.late_ms for repeat in figures.open], "{:.2f}"),
