@@ -14,7 +14,7 @@ import typer
 from bench.compare import compare
 from bench.cores import available_cores, split
 from bench.fleet import INSTANCES, SEED, SIZES, simulate
-from bench.growth import grow
+from bench.growth.rounds import grow
 from bench.hashing.compare import compare_hashing
 from bench.load.driver import LoadError
 from bench.peers.catalogue import UnknownPeer, chosen, missing
@@ -37,9 +37,9 @@ peers_app = typer.Typer(no_args_is_help=True, help="The proxies that come from t
 app.add_typer(peers_app, name="peers")
 
 Seconds = Annotated[float, typer.Option(help="Length of one measurement.")]
-Rounds = Annotated[int, typer.Option(help="Repeats of each, interleaved between the proxies.")]
+Rounds = Annotated[int, typer.Option(help="Repeats of each measurement, interleaved.")]
 Patience = Annotated[float, typer.Option(help="Seconds the run may wait for quiet moments in all.")]
-Output = Annotated[Path, typer.Option(help="Where results are written; a picture goes beside them.")]
+Output = Annotated[Path, typer.Option(help="Where results are written; the comparison's picture goes beside them.")]
 Peers = Annotated[list[str] | None, typer.Option("--peer", help="Only this proxy; may be given again.")]
 
 
@@ -56,7 +56,7 @@ def everything(
     if context.invoked_subcommand is not None:
         return
     compare_command(seconds, rounds, patience, peer, output)
-    growth_command(seconds, 2, patience, output, None)
+    growth_command(rounds=rounds, patience=patience, output=output)
     try:
         profile_command(output=output)
     except ProfilerError as error:
@@ -84,13 +84,13 @@ def compare_command(
 
 @app.command("growth")
 def growth_command(
-    seconds: Seconds = 2,
-    rounds: Rounds = 2,
+    seconds: Seconds = 1,
+    rounds: Rounds = 5,
     patience: Patience = 60,
     output: Output = LATEST,
-    size: Annotated[list[int] | None, typer.Option(help="Only this size of fleet; may be given again.")] = None,
+    size: Annotated[list[int] | None, typer.Option(min=1, help="Only this size of fleet; may be given again.")] = None,
 ) -> None:
-    """Only ours, against the size of its fleet."""
+    """Only ours, against the size of its fleet: all sizes are up at once and are measured in turn."""
     plan = Plan(seconds=seconds, rounds=rounds, patience_s=patience)
     measured = grow(split(available_cores()), plan, size or GROWTH_SIZES)
     show([growth_sheet(measured)])

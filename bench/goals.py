@@ -91,7 +91,7 @@ def _middle_p50(figures: Figures) -> float:
 
 def tenth_p99(figures: Figures) -> float:
     """Median of the repeats' p99 within a tenth of a second in the open loop, ms."""
-    return _middle([repeat.tenth_p99_ms for repeat in figures.open])
+    return _middle([repeat.tenth_p99_ms for repeat in figures.open if repeat.tenth_p99_ms is not None])
 
 
 def sse_cpu_us(figures: Figures) -> float:

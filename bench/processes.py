@@ -11,8 +11,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -82,9 +82,23 @@ class Running:
                 raise StartError(f"waited {timeout_s:.0f} s in vain for {what}:\n{self._tail()}")
             time.sleep(pause_s)
 
+    def freeze(self) -> None:
+        """Hold the group where it stands: it takes no CPU and notices nothing but the time."""
+        self._signal(signal.SIGSTOP)
+
+    @contextmanager
+    def thawed(self) -> Iterator[None]:
+        """Let a frozen group go on as long as the block lasts."""
+        self._signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self.freeze()
+
     def stop(self) -> None:
         """Ask the group to end, wait, then insist."""
         self._signal(signal.SIGTERM)
+        self._signal(signal.SIGCONT)  # a frozen one hears the first only then
         try:
             self._process.wait(STOP_S)
         except subprocess.TimeoutExpired:

@@ -50,7 +50,8 @@ class OpenRepeat(msgspec.Struct, frozen=True):
     p999_ms: float
     late_ms: float
     failures: int
-    tenth_p99_ms: float
+    tenth_p99_ms: float | None = None
+    """None in results that are older than it."""
 
     @staticmethod
     def of(seen: ClientReport, rate: float) -> OpenRepeat:
@@ -107,8 +108,10 @@ class Comparison(msgspec.Struct, frozen=True):
 class GrowthRow(msgspec.Struct, frozen=True):
     """One size of fleet; `axis` is what there are `size` of. `probe_interval_s` grows with the fleet, see the page.
 
-    `ready_s` is None, and nothing was measured, where the fleet was not verified within `growth.READY_S`.
-    `closed_dials` and `open_dials` say, run by run, which share of the requests dialled a worker.
+    `ready_s` is None, and nothing was measured, where the fleet was not verified within `growth.served.READY_S`.
+    `closed_dials` and `open_dials` say, run by run, which share of the requests dialled a worker. `beside` is the fleet
+    of the first row, measured right after each of `repeats`; empty in that row itself, and in results from when each
+    fleet was measured by itself.
     """
 
     axis: str
@@ -120,16 +123,19 @@ class GrowthRow(msgspec.Struct, frozen=True):
     open: list[OpenRepeat] = []
     closed_dials: list[float] = []
     open_dials: list[float] = []
+    beside: list[ClosedRepeat] = []
 
 
 class Growth(msgspec.Struct, frozen=True):
-    """Ours against the size of its fleet."""
+    """Ours against the size of its fleet; `rounds` is 0 in results from when each fleet was measured by itself."""
 
     taken_at: str
     machine: Machine
     closed_by: str
     connections: int
     rows: list[GrowthRow]
+    seconds: float = 0.0
+    rounds: int = 0
 
 
 class Hot(msgspec.Struct, frozen=True):

@@ -42,7 +42,11 @@ def blocks(results: Results) -> dict[str, str]:
         ]
         found["comparison"] = _block(head, skipped, comparison_sheets(comparison))
     if (growth := results.growth) is not None:
-        head = [_where(growth.taken_at, growth.machine), f"Closed loop by {growth.closed_by}."]
+        head = [
+            _where(growth.taken_at, growth.machine),
+            f"Closed loop by {growth.closed_by}.",
+            f"{growth.rounds} rounds of {growth.seconds:g} s each." if growth.rounds else "",
+        ]
         found["growth"] = _block(head, [], [growth_sheet(growth)])
     if (profile := results.profile) is not None:
         head = [

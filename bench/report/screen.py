@@ -10,7 +10,7 @@ from rich.table import Table
 from bench.report.sheet import Sheet
 
 # Into a file rich would fold tables to 80 columns; what reads a file can take a long line.
-_FILE_WIDTH = 200
+_FILE_WIDTH = 220
 
 
 def show(sheets: Sequence[Sheet]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.goals import cpu_ratios, goals, throughput_ratios
+from bench.growth.fleet import Fleet
 from bench.load.window import DISTURBED
 from bench.numbers import Spread, ratios, spread
 from bench.peers.gateway import NAME
@@ -46,8 +47,8 @@ def comparison_sheets(comparison: Comparison) -> list[Sheet]:
 def growth_sheet(growth: Growth) -> Sheet:
     """One row per size."""
     heads = (
-        "fleet", "requests/s", "CPU µs a request", "p99 ms in the closed loop", "dialled", "p99 ms at a fixed rate",
-        "dialled", "RSS MiB", "all verified after s", "probed every s", "foreign CPU",
+        "fleet", "requests/s", "CPU µs a request", "÷ the first, per CPU second", "p99 ms, closed / open loop",
+        "dialled, closed / open", "RSS MiB", "verified after s", "probed every s", "foreign CPU", "failed",
     )  # fmt: skip
     title = f"Growth, {growth.connections} connections"
     return Sheet(title, heads, tuple(_growth_row(row) for row in growth.rows))
@@ -137,7 +138,7 @@ def _open_sheet(comparison: Comparison) -> Sheet:
             _middle([repeat.rate for repeat in figures.open], "{:,.0f}"),
             _middle([repeat.requests_per_s for repeat in figures.open], "{:,.0f}"),
             _middle([repeat.p50_ms for repeat in figures.open], "{:.3f}"),
-            _range([repeat.tenth_p99_ms for repeat in figures.open], "{:.2f}"),
+            _range([repeat.tenth_p99_ms for repeat in figures.open if repeat.tenth_p99_ms is not None], "{:.2f}"),
             _range([repeat.p99_ms for repeat in figures.open], "{:.2f}"),
             _middle([repeat.p999_ms for repeat in figures.open], "{:.2f}"),
             _middle([repeat.late_ms for repeat in figures.open], "{:.2f}"),
@@ -186,18 +187,29 @@ def _goals(comparison: Comparison) -> Sheet:
 
 def _growth_row(row: GrowthRow) -> tuple[str, ...]:
     return (
-        f"{row.size:,} {row.axis}" if row.size != 1 else f"1 {row.axis.removesuffix('s')}",
+        Fleet(row.axis, row.size).name,
         _range([repeat.requests_per_s for repeat in row.repeats], "{:,.0f}"),
-        _middle([repeat.cpu_us for repeat in row.repeats], "{:.1f}"),
-        _middle([repeat.p99_ms for repeat in row.repeats], "{:.2f}"),
-        _middle(row.closed_dials, "{:.1%}"),
-        _middle([repeat.p99_ms for repeat in row.open], "{:.2f}"),
-        _middle(row.open_dials, "{:.1%}"),
+        _range([repeat.cpu_us for repeat in row.repeats], "{:.1f}"),
+        _range(growth_ratios(row), "{:.2f}"),
+        _pair([repeat.p99_ms for repeat in row.repeats], [repeat.p99_ms for repeat in row.open], "{:.2f}"),
+        _pair(row.closed_dials, row.open_dials, "{:.1%}"),
         f"{row.rss_mib:.0f}" if row.repeats else NOTHING,
         f"{row.ready_s:.1f}" if row.ready_s is not None else "not in time",
-        f"{row.probe_interval_s:g}",
+        f"{row.probe_interval_s:,g}",
         _foreign(row.repeats),
+        str(_failures(row)) if row.repeats else NOTHING,
     )
+
+
+def _failures(row: GrowthRow) -> int:
+    return sum(repeat.failures for repeat in row.repeats) + sum(repeat.failures for repeat in row.open)
+
+
+def growth_ratios(row: GrowthRow) -> list[float]:
+    """Requests per CPU second of a fleet divided by those of the first one, which was measured right after each."""
+    if not row.beside:
+        return []
+    return ratios([repeat.cpu_us for repeat in row.beside], [repeat.cpu_us for repeat in row.repeats])
 
 
 def _hot_row(hot: Hot) -> tuple[str, ...]:
@@ -218,10 +230,15 @@ def _middle(values: Sequence[float], form: str) -> str:
     return _figure(spread(values).middle, form)
 
 
+def _pair(closed: Sequence[float], opened: Sequence[float], form: str) -> str:
+    """The middle of both loops; one dash where nothing was measured."""
+    return f"{_middle(closed, form)} / {_middle(opened, form)}" if closed or opened else NOTHING
+
+
 def _range(values: Sequence[float], form: str) -> str:
     seen: Spread = spread(values)
-    if math.isnan(seen.middle):
-        return NOTHING
+    if len(values) < 2:
+        return _figure(seen.middle, form)
     return f"{form.format(seen.middle)} ({form.format(seen.low)}–{form.format(seen.high)})"
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from bench.report.page import blocks
-from bench.report.sheet import comparison_sheets, growth_sheet
-from bench.results import Comparison, Growth, GrowthRow, Results
+from bench.report.sheet import comparison_sheets
+from bench.results import Comparison, Results
 
 
 def test_a_row_says_figures_with_their_range_and_the_ratio_to_ours(comparison: Comparison) -> None:
@@ -19,17 +19,3 @@ def test_the_page_names_who_was_skipped_and_the_machine(comparison: Comparison) 
     assert "* haproxy was skipped: not found; install haproxy\n" in text
     assert "2 cores of A Processor" in text
     assert "second line" not in text
-
-
-def test_a_fleet_that_was_not_verified_in_time_says_so(comparison: Comparison) -> None:
-    mine = comparison.figures[0]
-    rows = [
-        GrowthRow("contracts", 1, 1.5, 5.0, 80.0, mine.closed["32"], mine.open, [0.01, 0.02, 0.06], [0.5]),
-        GrowthRow("instances", 10_000, None, 500.0, 0.0, []),
-    ]
-    sheet = growth_sheet(Growth("now", comparison.machine, "wrk", 32, rows))
-
-    assert sheet.rows[0] == (
-        "1 contract", "3,000 (1,500–6,000)", "20.0", "0.90", "2.0%", "0.90", "50.0%", "80", "1.5", "5", "0%",
-    )  # fmt: skip
-    assert sheet.rows[1] == ("10,000 instances", *["–"] * 7, "not in time", "500", "–")

@@ -1,0 +1,55 @@
+"""The fleets that are measured beside each other: sizes on two axes.
+
+`contracts`: so many models with one instance each; requests name a hundred of them in turn, so that the size of the
+snapshot grows and the set of warm connections does not. `instances`: one model with so many instances; every one of
+them gets requests, so here the connections grow too. All instances are base paths of one listener.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bench.peers.gateway import PROBE_INTERVAL_S
+from bench.work import MODEL
+
+AXES = ("contracts", "instances")
+ASKED = 100
+"""Models that requests name, of however many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """So many (`size`) of what `axis` says. One contract and one instance are the same fleet under two names."""
+
+    axis: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return f"{self.size:,} {self.axis}" if self.size != 1 else f"1 {self.axis.removesuffix('s')}"
+
+    @property
+    def models(self) -> list[str]:
+        """The models that requests name."""
+        if self.axis == "instances":
+            return [f"{MODEL}-0"]
+        step = max(self.size // ASKED, 1)
+        return [f"{MODEL}-{number}" for number in range(0, self.size, step)][:ASKED]
+
+    @property
+    def probe_interval_s(self) -> float:
+        """The gateway's default for one instance, and longer for more: probing costs the same at every size."""
+        return PROBE_INTERVAL_S * self.size
+
+    def documents(self, url: str) -> list[tuple[str, list[str]]]:
+        """Model ids with their instances' base URLs below this one."""
+        if self.axis == "instances":
+            return [(f"{MODEL}-0", [f"{url}/w/0/i/{number}" for number in range(self.size)])]
+        return [(f"{MODEL}-{number}", [f"{url}/w/{number}"]) for number in range(self.size)]
+
+
+def fleets(sizes: Iterable[int]) -> list[Fleet]:
+    """Every size on both axes, each axis from the smallest on."""
+    return [Fleet(axis, size) for axis in AXES for size in sorted(set(sizes))]
