@@ -90,7 +90,7 @@ def growth_command(
     output: Output = LATEST,
     size: Annotated[list[int] | None, typer.Option(min=1, help="Only this size of fleet; may be given again.")] = None,
 ) -> None:
-    """Only ours, against the size of its fleet: all sizes are up at once and are measured in turn."""
+    """Ours against the size of its fleet, HAProxy beside it: all sizes are up at once and are measured in turn."""
     plan = Plan(seconds=seconds, rounds=rounds, patience_s=patience)
     measured = grow(split(available_cores()), plan, size or GROWTH_SIZES)
     show([growth_sheet(measured)])

@@ -1,7 +1,7 @@
 """Growth: fleets of all sizes stand ready at once and are measured in turn, round by round, as all proxies are.
 
-A machine whose speed changes within seconds is slow for one fleet and fast for the next. So the first fleet, the
-yardstick, is measured again right after every other one, and ratios are taken between the two.
+A machine whose speed changes within seconds is slow for one fleet and fast for the next. So the first fleet of the same
+proxy, the yardstick, is measured again right after every other one, and ratios are taken between the two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.calm import Calm
 from bench.cores import CoreSplit
 from bench.growth.fleet import Fleet, fleets
-from bench.growth.served import Served, Visit, serve
+from bench.growth.served import Served, Visit, serve, serve_by_haproxy
 from bench.load.driver import Driver
 from bench.machine import describe
 from bench.places import workplace
@@ -35,10 +35,10 @@ def grow(cores: CoreSplit, plan: Plan, sizes: Sequence[int]) -> Growth:
     machine, everyone = describe(cores), fleets(sizes)
     with ExitStack() as stack:
         folder = stack.enter_context(workplace())
-        upstream = stack.enter_context(NginxUpstream(folder, cores=cores.upstream, listeners=1))
+        listeners = max((fleet.size for fleet in everyone if not fleet.is_ours), default=1)
+        upstream = stack.enter_context(NginxUpstream(folder, cores=cores.upstream, listeners=listeners))
         served = _serve_all(everyone, folder, upstream, cores, stack)
-        yardstick = served.get(everyone[0])
-        visits = _visit_all(served, yardstick, plan, Calm(cores.all, plan.patience_s))
+        visits = _visit_all(served, plan, Calm(cores.all, plan.patience_s))
         rows = [_row(fleet, served.get(fleet), visits) for fleet in everyone]
         closed_by = Driver(cores, folder).closed_by
     return Growth(
@@ -59,20 +59,20 @@ def _serve_all(
     served = {}
     for fleet in everyone:
         try:
-            served[fleet] = serve(fleet, folder, upstream, cores, stack=stack)
-            say(f"{fleet.name}: verified after {served[fleet].ready_s:.1f} s")
+            start = serve if fleet.is_ours else serve_by_haproxy
+            served[fleet] = start(fleet, folder, upstream, cores, stack=stack)
+            say(f"{fleet.name}: ready after {served[fleet].ready_s:.1f} s")
         except StartError as error:
             say(f"skipping {fleet.name}: {error}")
     return served
 
 
-def _visit_all(
-    served: Mapping[Fleet, Served], yardstick: Served | None, plan: Plan, calm: Calm
-) -> dict[Fleet, list[Visit]]:
+def _visit_all(served: Mapping[Fleet, Served], plan: Plan, calm: Calm) -> dict[Fleet, list[Visit]]:
     visits: dict[Fleet, list[Visit]] = {fleet: [] for fleet in served}
     for turn in range(plan.rounds):
         for each in rotated(list(served.values()), turn):
             calm.wait()
+            yardstick = next(first for first in served.values() if first.fleet.is_ours == each.fleet.is_ours)
             seen = each.visit(plan.seconds, yardstick=yardstick if each is not yardstick else None)
             visits[each.fleet].append(seen)
             closed = f"{seen.closed.requests_per_s:,.0f} requests/s, {seen.closed.cpu_us:.1f} µs of CPU each"

@@ -1,6 +1,6 @@
-"""A fleet behind a gateway of its own, which is frozen except while it is measured.
+"""A fleet behind a proxy of its own, which is frozen except while it is measured.
 
-All gateways share one core here. An idle one takes half a percent of it by its ticks and its looks at the documents,
+All of them share one core here. An idle one takes half a percent of it by its ticks and its looks at the documents,
 and more where there are many; a frozen one takes nothing, and what it has verified it still holds when it goes on.
 """
 
@@ -19,7 +19,9 @@ from bench.cores import CoreSplit
 from bench.growth.fleet import Fleet
 from bench.load.driver import Closed, Driver, Target
 from bench.peers import gateway
+from bench.peers.haproxy import HAPROXY
 from bench.peers.peer import Site
+from bench.peers.started import start
 from bench.plan import GROWTH_CONNECTIONS, OPEN_CONNECTIONS
 from bench.processes import Running, free_port
 from bench.results import ClosedRepeat, OpenRepeat
@@ -50,11 +52,11 @@ class Visit:
 
 
 class Served:
-    """A fleet all of which its gateway has verified; made by `serve`.
+    """A fleet that stands ready; made by `serve` and `serve_by_haproxy`.
 
     Attributes:
         fleet: The fleet.
-        ready_s: Seconds from the start of the process until then.
+        ready_s: Seconds from the start of the process until all of it is verified, or until HAProxy relays.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Served:
 
     @property
     def rss_mib(self) -> float:
-        """Resident memory of its gateway."""
+        """Resident memory of its proxy."""
         return procfs.rss_bytes(self._target.pids) / 2**20
 
     def visit(self, seconds: float, *, yardstick: Served | None) -> Visit:
@@ -145,6 +147,22 @@ def serve(fleet: Fleet, folder: Path, upstream: NginxUpstream, cores: CoreSplit,
         stack.enter_context(unless_verified.pop_all())
     driver = Driver(cores, site.folder, rest=upstream.pids, models=fleet.models)
     return Served(fleet, ready_s, port=site.port, running=running, driver=driver, upstream=upstream)
+
+
+def serve_by_haproxy(
+    fleet: Fleet, folder: Path, upstream: NginxUpstream, cores: CoreSplit, *, stack: ExitStack
+) -> Served:
+    """Start HAProxy over as many listeners of the upstream, and freeze it; the stack stops it.
+
+    Raises:
+        StartError: It is not here, ended, or does not relay.
+    """
+    place, began = folder / f"{fleet.axis}-{fleet.size}", monotonic()
+    started = start(HAPROXY, place, upstream.urls[: fleet.size], cores=cores.proxy, stack=stack)
+    ready_s = monotonic() - began
+    started.running.freeze()
+    driver = Driver(cores, place, rest=upstream.pids, models=fleet.models)
+    return Served(fleet, ready_s, port=started.site.port, running=started.running, driver=driver, upstream=upstream)
 
 
 def _is_verified(fleet: Fleet, site: Site) -> bool:

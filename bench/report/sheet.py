@@ -48,7 +48,7 @@ def growth_sheet(growth: Growth) -> Sheet:
     """One row per size."""
     heads = (
         "fleet", "requests/s", "CPU µs a request", "÷ the first, per CPU second", "p99 ms, closed / open loop",
-        "dialled, closed / open", "RSS MiB", "verified after s", "probed every s", "foreign CPU", "failed",
+        "dialled, closed / open", "RSS MiB", "ready after s", "probed every s", "foreign CPU", "failed",
     )  # fmt: skip
     title = f"Growth, {growth.connections} connections"
     return Sheet(title, heads, tuple(_growth_row(row) for row in growth.rows))
@@ -195,7 +195,7 @@ def _growth_row(row: GrowthRow) -> tuple[str, ...]:
         _pair(row.closed_dials, row.open_dials, "{:.1%}"),
         f"{row.rss_mib:.0f}" if row.repeats else NOTHING,
         f"{row.ready_s:.1f}" if row.ready_s is not None else "not in time",
-        f"{row.probe_interval_s:,g}",
+        f"{row.probe_interval_s:,g}" if row.probe_interval_s else NOTHING,
         _foreign(row.repeats),
         str(_failures(row)) if row.repeats else NOTHING,
     )

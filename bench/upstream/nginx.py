@@ -13,7 +13,7 @@ from typing import Self
 
 from bench import identity
 from bench.ask import ask
-from bench.processes import Running, StartError, free_port
+from bench.processes import Running, StartError, free_port, free_ports
 from bench.work import ANSWER_BYTES, MODEL, answer_body
 
 START_S = 10.0
@@ -32,7 +32,7 @@ class NginxUpstream:
         program = shutil.which("nginx")
         if program is None:
             raise StartError("nginx is not here; install it (Debian: apt install nginx)")
-        self.ports = tuple(free_port() for _ in range(listeners))
+        self.ports = free_ports(listeners)
         config = folder / "upstream.conf"
         config.write_text(upstream_config(self.ports, folder))
         command = [program, "-p", str(folder), "-e", "stderr", "-c", str(config)]

@@ -25,10 +25,16 @@ def test_instances_differ_by_base_path_only() -> None:
 
 
 def test_every_fleet_is_probed_once_in_five_seconds_whatever_its_size() -> None:
-    assert {fleet.size / fleet.probe_interval_s for fleet in fleets([1, 100, 10_000])} == {1 / 5}
+    ours = [fleet for fleet in fleets([1, 100, 10_000]) if fleet.is_ours]
+
+    assert {fleet.size / fleet.probe_interval_s for fleet in ours} == {1 / 5}
 
 
 def test_each_axis_begins_with_its_smallest_fleet_and_has_every_size_once() -> None:
     assert [fleet.name for fleet in fleets([1_000, 1, 1_000])] == [
-        "1 contract", "1,000 contracts", "1 instance", "1,000 instances",
+        "1 contract", "1,000 contracts", "1 instance", "1,000 instances", "1 haproxy server", "1,000 haproxy servers",
     ]  # fmt: skip
+
+
+def test_the_reference_ends_where_its_ports_do() -> None:
+    assert [fleet.size for fleet in fleets([10, 10_000]) if not fleet.is_ours] == [10]
