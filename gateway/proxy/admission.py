@@ -86,7 +86,7 @@ class Admission:
 
     def is_empty(self, key: VersionKey) -> bool:
         """Say whether nobody waits for a version."""
-        queue = self._queues.get(key)
+        queue = self._queues.get(key) if self._queues else None  # as a rule nobody waits for anything
         return queue is None or not queue.waiting
 
     def freed(self, key: VersionKey, *, now: float) -> None:

@@ -8,7 +8,7 @@ from gateway.health.liveness import ExchangeOutcome
 from gateway.proxy.answer_head import AnswerHead
 from gateway.proxy.attempts import NOT_CONNECTED, may_repeat_fresh
 from gateway.proxy.identity import AnswerJudge, lost_trust
-from gateway.proxy.plane import DataPlane, Traffic
+from gateway.proxy.plane import DataPlane, Destination, Traffic
 from gateway.proxy.pool import dial_failure
 from gateway.proxy.upstream import Failure, UpstreamConnection
 from gateway.routing.snapshot import Instance, Snapshot, VersionView
@@ -32,12 +32,19 @@ class Attempt:
     )  # fmt: skip
 
     def __init__(
-        self, plane: DataPlane, owner: Exchange, instance: Instance, view: VersionView, snapshot: Snapshot
+        self,
+        plane: DataPlane,
+        owner: Exchange,
+        instance: Instance,
+        destination: Destination,
+        *,
+        view: VersionView,
+        snapshot: Snapshot,
     ) -> None:
         self._plane = plane
         self._owner = owner
         self._snapshot = snapshot
-        self._destination = plane.destination(instance, view.contract)
+        self._destination = destination
         self._connection: UpstreamConnection | None = None
         self._head = self._body = b""
         self._closed = False

@@ -97,7 +97,7 @@ class Exchange:
             self._view,
             dna_prefix=ticket.route.dna_prefix,
             dna_wish=ticket.asking.route.dna_wish,
-            in_flight=plane.in_flight,
+            in_flight=self._traffic.in_flight,
             excluded=self._tried,
             draw=plane.draw(),
             now=plane.now(),
@@ -114,8 +114,9 @@ class Exchange:
             self._lines = outgoing_lines(
                 self.request, self._body, request_id=self.request_id, peer=client.peer, is_trusted=client.is_trusted
             )
-        self._attempt = attempt = Attempt(plane, self, picked, self._view, self._snapshot)
-        line = request_line(self.request, ticket.target, picked)
+        there = plane.destination(self._traffic, picked)
+        self._attempt = attempt = Attempt(plane, self, picked, there, view=self._view, snapshot=self._snapshot)
+        line = request_line(self.request, ticket.target, base=there.base, host=there.host)
         attempt.begin(line + self._lines, self._body, is_head_request=self.request.method == "HEAD")
 
     def _try_another(self, code: str, detail: str) -> None:
@@ -141,9 +142,11 @@ class Exchange:
         """Try on the newest snapshot: there may be room now, or another instance."""
         self._snapshot = self._plane.snapshot()
         route = self._ticket.route
-        self._view = self._snapshot.version(route.model.model_id, route.view.version) or VersionView(
-            route.view.contract
-        )
+        view = self._snapshot.version(route.model.model_id, route.view.version)
+        if view is not None:
+            self._view, self._traffic = view, self._plane.traffic(view.key, view.contract)
+        else:  # the version left: nothing is kept of it any more, and nobody answers for it
+            self._view = VersionView(route.view.contract)
         self._try()
 
     def give_up(self) -> None:

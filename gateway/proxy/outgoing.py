@@ -9,17 +9,15 @@ from gateway.proxy.envelope import without_selector
 from gateway.proxy.headers import for_worker
 from gateway.proxy.request import Request
 from gateway.proxy.target import Target
-from gateway.routing.snapshot import Instance
 
 _BODYLESS: Final = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 _VIA = b"1.1 dna-gateway"
 _FORWARDED = b"%bx-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nvia: %b\r\n"
 
 
-def request_line(request: Request, target: Target, instance: Instance) -> bytes:
+def request_line(request: Request, target: Target, *, base: bytes, host: bytes) -> bytes:
     """Encode the first line and `Host` of an attempt: the two lines that differ between instances."""
-    method, base = request.method.encode("ascii"), instance.base_path.encode("latin-1")
-    return b"%b %b%b HTTP/1.1\r\nhost: %b\r\n" % (method, base, target.forward, instance.authority.encode("latin-1"))
+    return b"%b %b%b HTTP/1.1\r\nhost: %b\r\n" % (request.method.encode("ascii"), base, target.forward, host)
 
 
 def outgoing_body(request: Request, asking: Asking) -> bytes:

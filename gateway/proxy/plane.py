@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -56,9 +56,10 @@ class Traffic:
         judge: Judges answers by the newest contract seen.
         budget: Its repeats.
         stamps: Encoded already, by what was asked and why it was chosen (`stamps.py`).
+        destinations: What is kept of its instances that were asked, by base URL.
     """
 
-    __slots__ = ("budget", "counts", "judge", "key", "stamps")
+    __slots__ = ("budget", "counts", "destinations", "judge", "key", "stamps")
 
     def __init__(self, key: VersionKey, counts: VersionCounts, contract: Contract) -> None:
         self.key = key
@@ -66,14 +67,32 @@ class Traffic:
         self.judge = AnswerJudge(contract)
         self.budget = RetryBudget()
         self.stamps: dict[StampKey, bytes] = {}
+        self.destinations: dict[str, Destination] = {}
+
+    def in_flight(self, instance: Instance) -> int:
+        """Requests an instance of the version has in flight."""
+        known = self.destinations.get(instance.url)
+        return known.in_flight if known is not None else 0
+
+    def keep(self, instances: Iterable[Instance]) -> None:
+        """Let go of all other instances; of these nothing is settled any more."""
+        urls = {instance.url for instance in instances}
+        for url, destination in list(self.destinations.items()):
+            if url in urls:
+                destination.settled = None
+            else:
+                self.destinations.pop(url).pool.close()
 
 
 class Destination:
     """What the data plane keeps of one instance.
 
     Attributes:
+        in_flight: How many requests it is answering.
         pool: Its connections.
         traffic: Of its version.
+        base: What the path of every request to it begins with.
+        host: What `Host` says there.
         address: Where the connections go.
         boot_id: Start of the worker that the connections belong to.
         settled: What the last answer stated, where it matched and nothing changed since: another one that states the
@@ -81,11 +100,14 @@ class Destination:
         is_failing: A request failed and none succeeded since: a success would say something new of liveness.
     """
 
-    __slots__ = ("address", "boot_id", "is_failing", "pool", "settled", "traffic")
+    __slots__ = ("address", "base", "boot_id", "host", "in_flight", "is_failing", "pool", "settled", "traffic")
 
     def __init__(self, pool: Pool, traffic: Traffic, instance: Instance) -> None:
+        self.in_flight = 0
         self.pool = pool
         self.traffic = traffic
+        self.base = instance.base_path.encode("latin-1")
+        self.host = instance.authority.encode("latin-1")
         self.address = instance.address
         self.boot_id = instance.boot_id
         self.settled: Match | None = None
@@ -134,7 +156,6 @@ class DataPlane:
         self.buffered = 0
         self.draining = False
         self.date = http_date(wall())
-        self._destinations: dict[tuple[str, str, str], Destination] = {}
         self._traffic: dict[VersionKey, Traffic] = {}
         self._expiry = Expiry()
         self._dials: set[asyncio.Task[None]] = set()
@@ -151,14 +172,13 @@ class DataPlane:
             known = self._traffic[key] = Traffic(key, self.metrics.of(*key), contract)
         return known
 
-    def destination(self, instance: Instance, contract: Contract) -> Destination:
+    def destination(self, traffic: Traffic, instance: Instance) -> Destination:
         """Find what is kept of an instance; connections to an earlier start of it (`boot_id`) are not reused."""
-        known = self._destinations.get(instance.key)
+        known = traffic.destinations.get(instance.url)
         if known is None or known.address != instance.address:
             if known is not None:
                 known.pool.close()
-            known = Destination(self._pool(instance), self.traffic(instance.key[:2], contract), instance)
-            self._destinations[instance.key] = known
+            known = traffic.destinations[instance.url] = Destination(self._pool(instance), traffic, instance)
         elif known.boot_id != instance.boot_id:
             known.pool.drop_idle()
             known.boot_id = instance.boot_id
@@ -170,18 +190,18 @@ class DataPlane:
         return Pool(address, limits=self.limits, loop=loop, now=self.now, expiry=self._expiry)
 
     def in_flight(self, instance: Instance) -> int:
-        """Requests an instance has in flight."""
-        known = self._destinations.get(instance.key)
-        return known.pool.in_flight if known is not None else 0
+        """Requests an instance of any version has in flight."""
+        traffic = self._traffic.get(instance.key[:2])
+        return traffic.in_flight(instance) if traffic is not None else 0
 
     def occupy(self, destination: Destination) -> None:
         """Count a request into flight."""
-        destination.pool.in_flight += 1
+        destination.in_flight += 1
         destination.traffic.counts.in_flight += 1
 
     def release(self, destination: Destination) -> None:
         """Count a request out of flight and let one that waits have the room."""
-        destination.pool.in_flight -= 1
+        destination.in_flight -= 1
         traffic = destination.traffic
         traffic.counts.in_flight -= 1
         if not self.admission.is_empty(traffic.key):
@@ -198,7 +218,8 @@ class DataPlane:
 
     def instance_changed(self, instance: Instance) -> None:
         """The state of one instance changed: close what it must not get, let waiting requests of its version look."""
-        destination = self._destinations.get(instance.key)
+        traffic = self._traffic.get(instance.key[:2])
+        destination = traffic.destinations.get(instance.url) if traffic is not None else None
         if destination is not None:
             destination.settled = None
             if instance.refusal is not None:
@@ -211,16 +232,12 @@ class DataPlane:
         """Another snapshot of these models is in force: let go of what left, let their waiting requests look."""
         known = self.snapshot().models
         touched = models & {model_id for model_id, _ in self._traffic}
-        views = [view for model_id in touched if model_id in known for view in known[model_id].ranked]
-        versions = {view.key for view in views}
-        instances = {instance.key for view in views for instance in view.instances}
-        for key, destination in list(self._destinations.items()):
-            if key in instances:
-                destination.settled = None
-            elif key[0] in touched:
-                self._destinations.pop(key).pool.close()
-        for left in [key for key in self._traffic if key[0] in touched and key not in versions]:
-            del self._traffic[left]
+        views = {view.key: view for model_id in touched if model_id in known for view in known[model_id].ranked}
+        for key in [key for key in self._traffic if key[0] in touched]:
+            if key in views:
+                self._traffic[key].keep(views[key].instances)
+            else:
+                self._traffic.pop(key).keep(())
         stated = {limit for model in known.values() for limit in model.max_bodies}
         limits = [limit or self.limits.max_body for limit in stated] + [self.limits.max_body]
         self.least_max_body, self.most_max_body = min(limits), max(limits)
@@ -299,5 +316,5 @@ class DataPlane:
         for connection in list(self.connections):
             connection.close()
         self.account()
-        for destination in self._destinations.values():
-            destination.pool.close()
+        for traffic in self._traffic.values():
+            traffic.keep(())

@@ -1,4 +1,4 @@
-"""Connections to one instance: the idle ones, last in first out, and the count of its requests in flight.
+"""Connections to one instance: the idle ones, last in first out.
 
 Taking an idle connection never waits; a dial is the only thing in the upstream half that needs a task. What is dialled
 is the literal address of the snapshot: names are resolved by the control plane (http.md section 4.1).
@@ -43,7 +43,6 @@ class Pool:
 
     __slots__ = (
         "_address", "_closed", "_expiry", "_idle", "_limits", "_look_at", "_loop", "_now", "_open", "generation",
-        "in_flight",
     )  # fmt: skip
 
     def __init__(
@@ -65,7 +64,6 @@ class Pool:
         self._open: set[UpstreamConnection] = set()
         self._closed = False
         self.generation = 0
-        self.in_flight = 0
 
     @property
     def open_count(self) -> int:
