@@ -8,14 +8,18 @@ from typing import BinaryIO
 
 _BATCH = 1024
 """Lines written in one go, and what was put together with the last of them."""
+_BUSY = 5
+"""While lines keep coming the thread looks so many times as often. What a twentieth of a second brings under load takes
+most of a millisecond to write, and where there is one core requests wait for that: one in a hundred did."""
 
 
 class LineWriter:
     """Takes lines, and writes them in batches elsewhere.
 
     They come encoded: a thread that encodes would hold the interpreter for as long as all lines of a batch take, and
-    requests would wait for it. The thread looks by itself every `flush_s` seconds: waking it for each line would cost
-    the request more than the line. Lines that were put together stay together, and are never looked at one by one.
+    requests would wait for it. The thread looks by itself, at least every `flush_s` seconds: waking it for each line
+    would cost the request more than the line. Lines that were put together stay together, and are never looked at one
+    by one.
 
     Args:
         stream: Where lines go; only this thread writes to it.
@@ -54,14 +58,18 @@ class LineWriter:
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
-        while not self._closing.wait(self._flush_s):
-            self._drain()
+        pause_s = self._flush_s
+        while not self._closing.wait(pause_s):
+            pause_s = self._flush_s / _BUSY if self._drain() else self._flush_s
         self._drain()
 
-    def _drain(self) -> None:
+    def _drain(self) -> bool:
+        """Write everything that waits; say whether there was anything."""
+        was_busy = bool(self._waiting)
         while self._waiting:
             texts, lines = self._take()
             self._write(b"".join(texts), lines)
+        return was_busy
 
     def _take(self) -> tuple[list[bytes], int]:
         """Take what is written next, and say how many lines that is."""

@@ -104,3 +104,23 @@ def test_after_closing_lines_are_counted_as_lost() -> None:
     lines.put(b"late\n")
 
     assert lines.dropped == 1
+
+
+def test_while_lines_keep_coming_they_are_written_sooner() -> None:
+    stream = io.BytesIO()
+    lines = LineWriter(stream, flush_s=2.0)
+    lines.put(b"after two seconds\n")
+    wait_for(stream, b"after two seconds\n")
+    began = time.monotonic()
+    lines.put(b"after a fifth of it\n")
+    wait_for(stream, b"after a fifth of it\n")
+
+    assert time.monotonic() - began < 1.5
+    lines.close()
+
+
+def wait_for(stream: io.BytesIO, text: bytes) -> None:
+    deadline = time.monotonic() + 10
+    while text not in stream.getvalue():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
