@@ -6,11 +6,12 @@ import threading
 from collections import deque
 from typing import BinaryIO
 
-_BATCH = 1024
-"""Lines written in one go, and what was put together with the last of them."""
+_PIECE = 48 * 1024
+"""Bytes written in one go, and the rest of the last lines that were put together. What is larger than twice this comes
+page by page from the system each time (`process.give_memory_back`)."""
 _BUSY = 5
 """While lines keep coming the thread looks so many times as often. What a twentieth of a second brings under load takes
-most of a millisecond to write, and where there is one core requests wait for that: one in a hundred did."""
+most of a millisecond to write in one go, and where there is one core requests wait for that: one in a hundred did."""
 
 
 class LineWriter:
@@ -73,11 +74,12 @@ class LineWriter:
 
     def _take(self) -> tuple[list[bytes], int]:
         """Take what is written next, and say how many lines that is."""
-        texts, taken = [], 0
+        texts, size, taken = [], 0, 0
         with self._lock:
-            while self._waiting and taken < _BATCH:
+            while self._waiting and size < _PIECE:
                 text, lines = self._waiting.popleft()
                 texts.append(text)
+                size += len(text)
                 taken += lines
             self._held -= taken
         return texts, taken

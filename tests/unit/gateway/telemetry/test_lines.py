@@ -119,6 +119,23 @@ def test_while_lines_keep_coming_they_are_written_sooner() -> None:
     lines.close()
 
 
+def test_much_is_written_in_pieces() -> None:
+    sizes = list[int]()
+
+    class Weighed(io.BytesIO):
+        def write(self, text: object) -> int:
+            sizes.append(super().write(text))  # type: ignore[arg-type]
+            return sizes[-1]
+
+    lines = LineWriter(Weighed(), flush_s=60)
+    for _ in range(1_000):
+        lines.put(b"x" * 599 + b"\n")
+    lines.close()
+
+    assert sum(sizes) == 600_000
+    assert max(sizes) < 64 * 1024
+
+
 def wait_for(stream: io.BytesIO, text: bytes) -> None:
     deadline = time.monotonic() + 10
     while text not in stream.getvalue():
