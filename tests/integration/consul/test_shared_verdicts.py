@@ -91,6 +91,16 @@ class Site:
         time.sleep(seconds)
         return [stub.probes - was for stub, was in zip(self.stubs, before, strict=True)]
 
+    def assert_probers(self, count: int) -> None:
+        """See that so many gateways probe each worker, in one of four windows: a busy machine may fall behind."""
+        usual = count * WINDOW_S / INTERVAL_S
+        seen = list[list[int]]()
+        while len(seen) < 4:
+            seen.append(self.probes_in(WINDOW_S))
+            if all(0.5 * usual <= probes <= 1.5 * usual for probes in seen[-1]):
+                return
+        pytest.fail(f"each worker has {usual:.0f} probes in {WINDOW_S} s by {count}, but: {seen}")
+
 
 def wait(condition: Callable[[], bool], what: str, timeout_s: float) -> float:
     """Ask until it holds; gives how long that took."""
@@ -148,10 +158,7 @@ def site(running: Site) -> Site:
 
 
 def test_each_instance_is_probed_by_so_many_and_verified_everywhere(site: Site) -> None:
-    counts = site.probes_in(WINDOW_S)
-
-    by_one = WINDOW_S / INTERVAL_S
-    assert all(PROBERS * by_one * 0.5 <= count <= PROBERS * by_one * 1.5 for count in counts), counts
+    site.assert_probers(PROBERS)
 
 
 def test_a_new_instance_is_admitted_on_the_word_of_its_probers(site: Site) -> None:
@@ -233,18 +240,15 @@ def test_without_consul_every_gateway_probes_everything(site: Site) -> None:
     with Traffic(site, *NAMES) as traffic:
         site.consul.stop()
         wait(lambda: all(site.sharing(name)["members"] == [] for name in NAMES), "being alone", 5)
-        counts = site.probes_in(WINDOW_S)
+        site.assert_probers(len(NAMES))
         drifted.seed = "b"
         wait(lambda: all(site.is_out(name, drifted) for name in NAMES), "ejections without Consul", EVERYWHERE_S)
         drifted.seed = "a"
         site.consul.start()
         site.wait_shared(*NAMES)
-        shared = site.probes_in(WINDOW_S)
+        site.assert_probers(PROBERS)
         site.wait_verified(*NAMES)
 
-    by_one = WINDOW_S / INTERVAL_S
-    assert all(len(NAMES) * by_one * 0.5 <= count for count in counts), counts
-    assert all(PROBERS * by_one * 0.5 <= count <= PROBERS * by_one * 1.5 for count in shared), shared
     assert traffic.bad == []
     wait(lambda: bool(site.events("a", "sharing_alone")), "its line in the log", 2)
     assert "cannot be reached" in str(site.events("a", "sharing_alone")[-1]["reason"])
