@@ -36,7 +36,7 @@ def goals(comparison: Comparison) -> list[Goal]:
     if ours is None:
         return []
     found = [_throughput(comparison, ours, peer, at) for peer in THROUGHPUT for at in CONNECTIONS]
-    return [*found, _p50(comparison, ours), _added_p99(comparison, ours), _sse(comparison, ours), _memory(ours)]
+    return [*found, _p50(comparison, ours), *_added_p99(comparison, ours), _sse(comparison, ours), _memory(ours)]
 
 
 def throughput_ratios(ours: Figures, theirs: Figures, at: str) -> list[float]:
@@ -63,15 +63,13 @@ def _p50(comparison: Comparison, ours: Figures) -> Goal:
     return Goal("p50 at 1 connection − nginx's, ms", f"≤ {P50_OVER_NGINX_MS}", measured, measured <= P50_OVER_NGINX_MS)
 
 
-def _added_p99(comparison: Comparison, ours: Figures) -> Goal:
+def _added_p99(comparison: Comparison, ours: Figures) -> list[Goal]:
+    """The same goal twice: whole runs show who else took a core, the median tenth of a second what the proxy adds."""
     direct = comparison.of(DIRECT)
-    measured = tenth_p99(ours) - tenth_p99(direct) if direct else math.nan
-    return Goal(
-        "added p99 at half of our peak, ms, in the median tenth of a second",
-        f"< {ADDED_P99_MS}",
-        measured,
-        measured < ADDED_P99_MS,
-    )
+    ways = {"in the median tenth of a second": tenth_p99, "over the whole run": whole_p99}
+    added = {way: p99(ours) - p99(direct) if direct else math.nan for way, p99 in ways.items()}
+    what, target = "added p99 at half of our peak, ms", f"< {ADDED_P99_MS}"
+    return [Goal(f"{what}, {way}", target, measured, measured < ADDED_P99_MS) for way, measured in added.items()]
 
 
 def _sse(comparison: Comparison, ours: Figures) -> Goal:
@@ -87,6 +85,11 @@ def _memory(ours: Figures) -> Goal:
 
 def _middle_p50(figures: Figures) -> float:
     return _middle([repeat.p50_ms for repeat in figures.closed.get("1", [])])
+
+
+def whole_p99(figures: Figures) -> float:
+    """Median of the repeats' p99 in the open loop, ms."""
+    return _middle([repeat.p99_ms for repeat in figures.open])
 
 
 def tenth_p99(figures: Figures) -> float:

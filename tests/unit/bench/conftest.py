@@ -17,7 +17,7 @@ def figures(name: str, *, requests_per_s: float, cpu_us: float, p50_ms: float, p
         ClosedRepeat(requests_per_s * noise, p50_ms, p99_ms, cpu_us, busy=1.0, foreign=0.0, failures=0)
         for noise in (0.5, 1.0, 2.0)
     ]
-    opened = OpenRepeat(1_000, 1_000, p50_ms, p99_ms, p99_ms, late_ms=0.01, failures=0, tenth_p99_ms=p99_ms)
+    opened = OpenRepeat(1_000, 1_000, p50_ms, 2 * p99_ms, 2 * p99_ms, late_ms=0.01, failures=0, tenth_p99_ms=p99_ms)
     stream = StreamReport(100, 0, 5_000, 5_000, 5_000.0, cpu_us, busy=0.1, foreign=0.0)
     return Figures(
         name=name,
