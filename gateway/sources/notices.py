@@ -20,7 +20,7 @@ _CHANGES = (
 """Not MODIFY: a log that grows beside the documents would have everything looked at all the time."""
 _NO_ROOM = (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 """The kernel has no further watch, or no further descriptor, for us (inotify(7), `fs.inotify.max_user_watches`)."""
-_ROOM = 1 << 20
+_ROOM = 1 << 16
 
 
 class Notices:

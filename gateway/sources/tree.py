@@ -16,15 +16,14 @@ from gateway.printable import printable
 from gateway.sources.breaks import no_break
 from gateway.sources.paths import TOP_FOLDERS, is_passed_over
 
-
-def unwatched(_: str) -> None:
-    """Let changes in this folder go unnoticed."""
-
-
 Stamp = tuple[int, int, int, int, int]
 """Device, inode, size, mtime_ns, ctime_ns: equal stamps mean unchanged content."""
 _BETWEEN_BREAKS = 64
 """Files of one folder."""
+
+
+def unwatched(_: str) -> None:
+    """Let changes in this folder go unnoticed."""
 
 
 @dataclass(slots=True)
